@@ -1,0 +1,95 @@
+"""Digits in one flat, noisy colour on black, in training that of their class (Kim et al., CVPR 2019)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csad.data.pairs import Related
+from csad.data.samples import Classes, Dataset, Samples, Task
+from csad.data.split import generator_for
+from csad.errors import InputError
+
+# The mean colour (red, green, blue) of each digit 0 … 9, as found in samples of the released data.
+PALETTE = np.array(
+    [
+        (230, 25, 75),  # red
+        (0, 128, 128),  # teal
+        (255, 225, 25),  # yellow
+        (0, 130, 200),  # blue
+        (245, 130, 48),  # orange
+        (145, 30, 180),  # purple
+        (70, 240, 240),  # cyan
+        (250, 190, 190),  # pink
+        (210, 245, 60),  # lime
+        (128, 0, 0),  # maroon
+    ]
+)
+LOWEST, HIGHEST = 1, 254  # the released colours never hold 0 or 255
+BIN_WIDTH = 32  # a colour label is one of eight bins per channel
+DRAWS = 100
+
+
+def paint(
+    masks: NDArray[np.bool_], means: NDArray[np.int64], color_variance: float, generator: np.random.Generator
+) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Pixels (n, 3, h, w) with each mask (n, h, w) in one flat colour on black, and the colours' bins (n, 3).
+
+    A channel is normal around ``PALETTE[means]`` with standard deviation 255 · √color_variance, rounded to
+    the nearest whole number and drawn again unless that is 1 … 254. Its bin, the bias label, is colour // 32.
+    """
+    if not 0 < color_variance <= 1:
+        raise InputError(
+            f"color_variance must be above 0 and at most 1 (Kim et al.: .02 to .05), not {color_variance}."
+        )
+    colors = _draw(PALETTE[means].astype(float), 255 * float(np.sqrt(color_variance)), generator)
+    pixels = masks[:, None].astype(np.uint8) * colors.astype(np.uint8)[:, :, None, None]
+    return pixels, colors // BIN_WIDTH
+
+
+def colored(
+    name: str,
+    digits: Mapping[str, tuple[NDArray[Any], NDArray[Any]]],
+    *,
+    threshold: float,
+    color_variance: float,
+    seed: int,
+    biased_splits: tuple[str, ...] = ("train",),
+) -> Dataset:
+    """The data set of these splits of (grey (n, h, w), labels (n,)), grey above the threshold painted.
+
+    In a biased split a digit has its class's mean colour, elsewhere one of the ten at random.
+    """
+    splits = {}
+    for split, (grey, labels) in digits.items():
+        y = np.asarray(labels).astype(np.int64)
+        if y.size and not 0 <= y.min() <= y.max() < len(PALETTE):
+            raise InputError(f"The {split} labels of {name} must be digits 0 … 9, not {y.min()} … {y.max()}.")
+        generator = generator_for(seed, split)
+        means = y if split in biased_splits else generator.integers(len(PALETTE), size=len(y))
+        pixels, bins = paint(grey > threshold, means, color_variance, generator)
+        splits[split] = Samples(pixels, y, bins, {"color": means})
+    height, width = splits["train"].x.shape[2:]
+    task = Task(
+        name=name,
+        shape=(3, height, width),
+        target=Classes(10, tuple("0123456789")),
+        biases=(Classes(256 // BIN_WIDTH),) * 3,
+        bias_names=("red", "green", "blue"),
+        related=Related("near_bias", (1, 1, 1)),
+    )
+    return Dataset(task, splits)
+
+
+def _draw(mean: NDArray[np.float64], deviation: float, generator: np.random.Generator) -> NDArray[np.int64]:
+    color = np.rint(generator.normal(mean, deviation))
+    for _ in range(DRAWS):
+        outside = (color < LOWEST) | (color > HIGHEST)
+        if not outside.any():
+            break
+        color[outside] = np.rint(generator.normal(mean[outside], deviation))
+    # Only a deviation far below one grey level leaves any outside; there the nearest end is the right limit.
+    return color.clip(LOWEST, HIGHEST).astype(np.int64)

@@ -1,0 +1,70 @@
+"""A column of words or whole numbers as class numbers 0 … k − 1, and back through the classes' names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csad.data.samples import UNKNOWN
+from csad.errors import InputError
+
+# NumPy turns NaN and −1 into these words when a column mixes them with text.
+UNKNOWN_WORDS = ("", "nan", "-1")
+
+
+def target_classes(column: NDArray[Any]) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+    """Class numbers (n,) and names of the targets; numbers in their order, words in the alphabet's."""
+    values = [_plain(value, "y", row) for row, value in enumerate(column.tolist())]
+    missing = [row for row, value in enumerate(values) if value in (None, "", "nan")]
+    if missing:
+        raise InputError(f"y is missing in {len(missing)} rows (first in row {missing[0]}): drop such rows.")
+    return _numbered(values)
+
+
+def bias_classes(column: NDArray[Any], name: str) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+    """The same for a bias; −1, NaN, None and empty words are unknown and become −1."""
+    return _numbered(_biases(column, name))
+
+
+def bias_steps(column: NDArray[Any], name: str) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+    """The same for a bias whose distances count: whole numbers from 0 stay as they are."""
+    values = _biases(column, name)
+    if any(value is not None and (not isinstance(value, int) or value < 0) for value in values):
+        raise InputError(
+            f"near_bias measures distances, so bias '{name}' must hold whole numbers from 0 (unknown: -1)."
+        )
+    codes = np.array([UNKNOWN if value is None else int(value) for value in values], dtype=np.int64)
+    return codes, tuple(str(value) for value in range(int(codes.max(initial=0)) + 1))
+
+
+def _biases(column: NDArray[Any], name: str) -> list[int | str | None]:
+    values = [_plain(value, f"bias '{name}'", row) for row, value in enumerate(column.tolist())]
+    return [None if value in (UNKNOWN, *UNKNOWN_WORDS) else value for value in values]
+
+
+def _plain(value: Any, what: str, row: int) -> int | str | None:
+    """A whole number, a word, or None where there is neither."""
+    value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, bytes):
+        return value.decode(errors="replace")
+    if value is None or value != value:
+        return None
+    if isinstance(value, float):
+        if not value.is_integer():
+            raise InputError(
+                f"{what} must hold classes, words or whole numbers, but row {row} is {value}: cut it first."
+            )
+        return int(value)
+    return value if isinstance(value, int) else str(value)
+
+
+def _numbered(values: list[int | str | None]) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+    present = {value for value in values if value is not None}
+    numbers = all(isinstance(value, int) for value in present)
+    ordered = sorted(present) if numbers else sorted({str(value) for value in present})
+    names = tuple(str(value) for value in ordered)
+    place = {name: code for code, name in enumerate(names)}
+    codes = [UNKNOWN if value is None else place[str(value)] for value in values]
+    return np.array(codes, dtype=np.int64), names

@@ -1,0 +1,59 @@
+"""The order in which mini-batches take the rows: plain, or balanced over a label."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from csad.errors import InputError
+
+
+def epoch_order(
+    n: int,
+    batch_size: int,
+    generator: torch.Generator,
+    *,
+    partial: str = "fill",
+    balance: Tensor | None = None,
+) -> list[Tensor]:
+    """The row numbers of each mini-batch of one epoch, every row once.
+
+    ``partial`` is what becomes of a last batch that is too small: "fill" it from another permutation (all
+    batches have one size), "keep" it (the authors' code), or "drop" it. With ``balance`` (n,) each batch has
+    every value of it equally often, rare ones with repetition, and the epoch has as many batches as without.
+    """
+    if balance is not None:
+        return _balanced_order(balance.cpu(), n, batch_size, generator)
+    order = torch.randperm(n, generator=generator)
+    missing = -n % batch_size
+    if missing and partial == "fill":
+        while missing > 0:
+            more = torch.randperm(n, generator=generator)[:missing]
+            order = torch.cat([order, more])
+            missing -= len(more)
+    batches = list(torch.split(order, batch_size))
+    if partial == "drop" and len(batches) > 1 and len(batches[-1]) < batch_size:
+        batches.pop()
+    return batches
+
+
+def _balanced_order(balance: Tensor, n: int, batch_size: int, generator: torch.Generator) -> list[Tensor]:
+    groups = [torch.nonzero(balance == value).flatten() for value in torch.unique(balance)]
+    if batch_size < len(groups):
+        raise InputError(
+            f"A balanced batch holds each of {len(groups)} values: batch_size must be {len(groups)} or more."
+        )
+    batches = -(-n // batch_size)
+    shares = [batch_size // len(groups) + (k < batch_size % len(groups)) for k in range(len(groups))]
+    streams = [_endless(rows, batches * share, generator) for rows, share in zip(groups, shares, strict=True)]
+    return [
+        torch.cat([stream[k * share : (k + 1) * share] for stream, share in zip(streams, shares, strict=True)])
+        for k in range(batches)
+    ]
+
+
+def _endless(rows: Tensor, length: int, generator: torch.Generator) -> Tensor:
+    """``length`` of the rows: permutation after permutation, so none comes twice before all came once."""
+    rounds = -(-length // len(rows))
+    orders = [rows[torch.randperm(len(rows), generator=generator)] for _ in range(rounds)]
+    return torch.cat(orders)[:length] if orders else rows[:0]

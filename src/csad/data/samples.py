@@ -1,0 +1,138 @@
+"""What every data set gives: rows of (x, y, b), the task they pose, and the order of mini-batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from csad.data.pairs import Related
+from csad.errors import InputError
+
+UNKNOWN = -1  # a class label that nobody knows; for a number it is NaN
+NO_ROWS = "The data hold no rows; at least two are needed."
+
+
+@dataclass(frozen=True)
+class Classes:
+    """A label that is one of ``count`` classes, written 0 … count − 1."""
+
+    count: int
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Number:
+    """A label that is a real number, such as an age."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is to be learned (target), what not to lean on (biases), which samples share a bias (related)."""
+
+    name: str
+    shape: tuple[int, ...]  # of one x, as a net sees it
+    target: Classes | Number
+    biases: tuple[Classes | Number, ...]
+    bias_names: tuple[str, ...]
+    related: Related = field(default_factory=Related)
+
+
+class Batch(NamedTuple):
+    """The rows of one mini-batch that this process holds."""
+
+    x: Tensor
+    y: Tensor
+    b: Tensor
+    rows: Tensor  # their numbers in the training set
+
+
+class Samples:
+    """Rows of inputs x, targets y (n,) and bias labels b (n, columns); −1 or NaN in b means unknown.
+
+    ``extra`` holds further facts per row that no method sees, such as the palette colour of a digit.
+    """
+
+    def __init__(self, x: Any, y: Any, b: Any, extra: Mapping[str, Any] | None = None) -> None:
+        self.x = _tensor(x, "x")
+        self.y = _tensor(y, "y")
+        b = _tensor(b, "b")
+        self.b = b[:, None] if b.ndim == 1 else b
+        self.extra = {name: _tensor(values, name) for name, values in (extra or {}).items()}
+        self._check()
+
+    @classmethod
+    def from_dataset(cls, rows: Any) -> Samples:
+        """All rows of a torch Dataset of (x, y, b), read once into memory."""
+        taken = [rows[i] for i in range(len(rows))]
+        if any(not isinstance(row, (tuple, list)) or len(row) != 3 for row in taken):
+            raise InputError("Each row of the data set must be (x, y, b): wrap yours so that it returns three values.")
+        if not taken:
+            raise InputError(NO_ROWS)
+        x, y, b = (torch.stack([torch.as_tensor(v) for v in column]) for column in zip(*taken, strict=True))
+        return cls(x, y, b)
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    def rows(self, index: Any) -> Samples:
+        """The chosen rows, as samples again."""
+        index = torch.as_tensor(index)
+        extra = {name: values[index] for name, values in self.extra.items()}
+        return Samples(self.x[index], self.y[index], self.b[index], extra)
+
+    def to(self, device: torch.device) -> Samples:
+        """The same rows on a device."""
+        extra = {name: values.to(device) for name, values in self.extra.items()}
+        return Samples(self.x.to(device), self.y.to(device), self.b.to(device), extra)
+
+    def _check(self) -> None:
+        n = len(self.x)
+        if n == 0:
+            raise InputError(NO_ROWS)
+        for name, values in {"y": self.y, "b": self.b, **self.extra}.items():
+            if len(values) != n:
+                raise InputError(f"x has {n} rows but {name} has {len(values)}: give one {name} per row of x.")
+        if self.y.ndim != 1 or self.b.ndim != 2:
+            shapes = f"{tuple(self.y.shape)} and {tuple(self.b.shape)}"
+            raise InputError(f"y must have shape (rows,) and b (rows, columns); they have {shapes}.")
+        if self.x.is_floating_point() and not bool(torch.isfinite(self.x).all()):
+            bad = torch.nonzero(~torch.isfinite(self.x).reshape(n, -1).all(1))[0].item()
+            raise InputError(f"x holds NaN or infinity (first in row {bad}): fill in or drop such rows.")
+
+
+def _tensor(values: Any, name: str) -> Tensor:
+    if isinstance(values, Tensor):
+        return values
+    try:
+        # torch cannot share what is read-only, as pandas gives it, or runs backwards: those are copied.
+        array = np.require(values, requirements=("C", "W"))
+    except ValueError as error:
+        raise InputError(f"{name} must be an array whose rows are all of one length.") from error
+    try:
+        return torch.as_tensor(array)
+    except TypeError as error:
+        raise InputError(f"{name} must be numbers, not {array.dtype}: encode it first.") from error
+
+
+def as_float(x: Tensor) -> Tensor:
+    """x as float32; bytes become −1 … 1, as the authors normalise pixels: (x / 255 − .5) / .5."""
+    return x.float().div(127.5).sub(1) if x.dtype == torch.uint8 else x.to(torch.get_default_dtype())
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A task with its splits by name ("train", "test", …); ``view`` turns stored x into what F sees."""
+
+    task: Task
+    splits: Mapping[str, Samples]
+    view: Callable[[Tensor], Tensor] = as_float
+
+    @property
+    def train(self) -> Samples:
+        """The split that is trained on."""
+        return self.splits["train"]

@@ -1,0 +1,37 @@
+"""Which rows go to which split, and the stream of random numbers that each split has to itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csad.errors import InputError
+
+
+def generator_for(seed: int, purpose: str) -> np.random.Generator:
+    """A generator for one purpose, such as a split's name; a change in one stream leaves the others alone."""
+    if seed < 0:
+        raise InputError(f"seed must be 0 or more, not {seed}.")
+    return np.random.default_rng(np.random.SeedSequence([seed, *purpose.encode()]))
+
+
+def stratified(cells: NDArray[Any], sizes: tuple[int, ...], generator: np.random.Generator) -> list[NDArray[np.int64]]:
+    """The row numbers of parts of exactly these sizes, in ascending order; the sizes add up to all rows.
+
+    Each part takes its share of every cell (n,) to within a row or two; a cell of one row lands in one part.
+    """
+    if sum(sizes) != len(cells):
+        raise ValueError(f"The sizes {sizes} do not add up to {len(cells)} rows.")
+    kinds, cell = np.unique(cells, return_inverse=True)
+    # Cells follow one another in random order, rows within a cell too; then rows are taken at even steps.
+    place = generator.permutation(len(kinds))[cell.reshape(-1)]
+    left = np.lexsort((generator.random(len(cells)), place))
+    parts = []
+    for size in sizes:
+        ends = np.arange(len(left) + 1) * size // max(len(left), 1)
+        taken = np.diff(ends) > 0
+        parts.append(np.sort(left[taken]).astype(np.int64))
+        left = left[~taken]
+    return parts
