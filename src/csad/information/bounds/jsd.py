@@ -1,0 +1,23 @@
+"""I_JSD, the Jensen–Shannon bound of Deep InfoMax (Zhu et al., ICCV 2021, Eq. 1 and the supplement's form over Ω)."""
+
+from __future__ import annotations
+
+from torch import Tensor
+from torch.nn.functional import softplus
+
+from csad.information.bounds.masked import Scale, mean, only_with_contrast, sets
+from csad.registry import BOUNDS
+
+
+@BOUNDS.register("jsd")
+def jsd(scores: Tensor, related: Tensor, scale: Scale = None) -> Tensor:
+    """Jensen–Shannon bound I_JSD: −E_Ω sp(−α s) − E_rest sp(α s) with sp(x) = log(1 + exp x), at most 0."""
+    positive, negative = sets(related)
+    a_related, a_other = scale or (1.0, 1.0)
+    value = -mean(_sp(-a_related * scores), positive) - mean(_sp(a_other * scores), negative)
+    return only_with_contrast(value, related)
+
+
+def _sp(x: Tensor) -> Tensor:
+    # torch goes over to x itself above 20, which float64 can tell from log(1 + exp x).
+    return softplus(x, threshold=40)

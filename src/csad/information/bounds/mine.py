@@ -1,0 +1,17 @@
+"""MINE's bound (Belghazi et al., ICML 2018): Donsker–Varadhan, with the pairs of Ω as the joint distribution."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from csad.information.bounds.masked import Scale, log_mean_exp, mean, only_with_contrast, sets
+from csad.registry import BOUNDS
+
+
+@BOUNDS.register("mine")
+def mine(scores: Tensor, related: Tensor, scale: Scale = None) -> Tensor:
+    """Donsker–Varadhan bound: E_Ω α s − log E_rest exp(α s), in nats."""
+    positive, negative = sets(related)
+    a_related, a_other = scale or (1.0, 1.0)
+    value = mean(a_related * scores, positive) - log_mean_exp(a_other * scores, negative)
+    return only_with_contrast(value, related)

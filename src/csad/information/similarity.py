@@ -1,0 +1,78 @@
+"""Scores between every h_y and every h_b: content, structure and both (Zhu et al., ICCV 2021, Eq. 3, 8, 9)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from csad.errors import InputError, unknown
+from csad.information.walk import graph, random_walk
+
+FORMS = ("authors", "paper")
+KINDS = ("joint", "content", "structure")
+LOG_GUARD = 1e-7  # the authors' code adds it inside both logarithms of Eq. 8
+
+
+@dataclass(frozen=True)
+class Similarity:
+    """Unscaled scores s(i, j) between u = M_y(h_y) and v = M_b(h_b), both (N, d): a callable of plain settings.
+
+    ``form="authors"`` symmetrises graph and walk and pairs Eq. 8's second term as the authors' code does;
+    ``form="paper"`` follows the equations as printed.
+    """
+
+    form: str = "authors"
+    kind: str = "joint"
+    walk_on: float = 0.5  # c: the paper's 0.5
+
+    def __post_init__(self) -> None:
+        if self.form not in FORMS:
+            raise unknown("form of similarity", self.form, FORMS)
+        if self.kind not in KINDS:
+            raise unknown("kind of similarity", self.kind, KINDS)
+        # The symmetrised graph can have a spectral radius above one: there a walk that seldom restarts has no end.
+        highest = 0.6 if self.form == "authors" else 0.99
+        if not 0 <= self.walk_on <= highest:
+            raise InputError(f"walk_on must lie in 0 … {highest} for form={self.form!r}, not {self.walk_on}.")
+
+    def __call__(self, u: Tensor, v: Tensor, sharpness: tuple[Tensor | float, Tensor | float]) -> Tensor:
+        """Scores (N, N); ``sharpness`` is τ for the graph over u and for the one over v."""
+        u, v = unit(u), unit(v)
+        if self.kind == "content":
+            return content(u, v)
+        structure = self._structure(u, v, sharpness)
+        return structure if self.kind == "structure" else content(u, v) + structure
+
+    def _structure(self, u: Tensor, v: Tensor, sharpness: tuple[Tensor | float, Tensor | float]) -> Tensor:
+        r_y = self._places(u, sharpness[0])
+        r_b = self._places(v, sharpness[1])
+        return structure(r_y, r_b, transposed=self.form == "authors")
+
+    def _places(self, u: Tensor, sharpness: Tensor | float) -> Tensor:
+        """r (N, N): row i is where a walk from i is found, summing to one."""
+        authors = self.form == "authors"
+        walk = random_walk(graph(u, sharpness, symmetric=authors), self.walk_on)
+        r = (walk + walk.mT) / 2 if authors else walk.mT
+        return r / r.sum(-1, keepdim=True)
+
+
+def unit(u: Tensor) -> Tensor:
+    """Rows of length one; a row of zeros stays zero, and one of nearly zeros has a gradient of bounded size."""
+    return torch.nn.functional.normalize(u, dim=-1, eps=1e-6)
+
+
+def content(u: Tensor, v: Tensor) -> Tensor:
+    """s_c (N, N): cosine of unit rows u_i and v_j (Eq. 3 without α), in −1 … 1."""
+    return u @ v.mT
+
+
+def structure(r_y: Tensor, r_b: Tensor, *, transposed: bool) -> Tensor:
+    """s_s (N, N) = ½ (r_y_i · log r_b_j + r_b_j · log r_y_i): minus the symmetric cross-entropy (Eq. 8), never above 0.
+
+    ``transposed`` exchanges i and j in the second term, as the authors' code does.
+    """
+    forward = r_y @ torch.log(r_b + LOG_GUARD).mT
+    backward = r_b @ torch.log(r_y + LOG_GUARD).mT
+    return (forward + (backward if transposed else backward.mT)) / 2
