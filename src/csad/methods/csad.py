@@ -1,0 +1,112 @@
+"""Cross-sample adversarial debiasing (Zhu et al., ICCV 2021) and its three ablations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+import torch
+from torch import Tensor
+
+from csad.data.samples import Task
+from csad.errors import InputError
+from csad.information import Estimator, Similarity
+from csad.methods.method import Course, Encoded, Method, Stage, Update
+from csad.methods.terms import at_chance, bias_loss, recent
+from csad.nets.parts import Nets
+from csad.registry import BOUNDS, METHODS
+
+
+@METHODS.register("csad")
+@METHODS.register("csad-content", "CSAD with content similarity alone (Eq. 3).", kind="content")
+@METHODS.register("csad-struc", "CSAD with structural similarity alone (Eq. 8).", kind="structure")
+@METHODS.register("ad-jsd", "CSAD with content similarity and I_JSD in place of I_CS.", kind="content", bound="jsd")
+class Csad(Method):
+    """Cross-sample adversarial debiasing: M measures how much h_y tells of h_b, and F unlearns it.
+
+    ``pairs`` is the form of I_CS: "sum" as in the authors' code, "mean" as printed in Eq. 2.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        nets: Nets,
+        course: Course,
+        *,
+        debias_weight: float = 1.0,  # λ
+        inner_steps: int = 10,  # K, the paper's
+        bound: str = "cs",
+        pairs: str = "sum",
+        kind: str = "joint",
+        form: str = "authors",
+        walk_on: float = 0.5,  # c, the paper's
+        sharpness: float = 10.0,  # τ, the paper's
+        scale: float = 1.0,  # α, the paper's
+    ) -> None:
+        super().__init__(task, nets, course)
+        if debias_weight < 0 or inner_steps < 1 or min(sharpness, scale) <= 0:
+            raise InputError("debias_weight must be 0 or more, inner_steps 1 or more, sharpness and scale above 0.")
+        self.D_b, self.P_b = nets.branch(), nets.bias_heads()
+        similarity = Similarity(form=form, kind=kind, walk_on=walk_on)
+        self.M = Estimator(
+            nets.estimator_net(),
+            nets.estimator_net(),
+            similarity,
+            sharpness=sharpness,
+            scale=scale,
+            # Only the authors' sums divide by α; elsewhere two of them could raise a bound without any information.
+            two_scales=bound == "cs" and pairs == "sum",
+        )
+        self.inner_steps = inner_steps
+        self.bound = partial(BOUNDS[bound], pairs=pairs) if bound == "cs" else BOUNDS[bound]
+        self.debias_weight: Tensor
+        self.register_buffer("debias_weight", torch.tensor(float(debias_weight)))
+
+    def bias_loss(self, e: Encoded) -> Tensor:
+        """Cross-entropy of the bias labels, mean over the columns."""
+        return bias_loss(self.P_b(self.D_b(e.h)), e.b, self.task.biases)
+
+    def shared_information(self, e: Encoded) -> Tensor:
+        """I(h_y, h_b) across the pairs of Ω, as M sees it (Eq. 2)."""
+        scores = self.M(self.D_y(e.h), self.D_b(e.h))
+        value: Tensor = self.bound(scores, self.task.related(e.b), scale=self.M.scale())
+        return value
+
+    def schedule(self) -> tuple[Stage, ...]:
+        """The supplement's Algorithm 1."""
+        c, K = self.course, self.inner_steps
+        target = Update("target", moves=("F", "D_y", "P_y"), loss=self.target_loss)
+        bias = Update("bias", moves=("D_b", "P_b"), loss=self.bias_loss)
+        estimator = Update("estimator", moves=("M",), loss=lambda e: -self.shared_information(e))
+        debias = Update("debias", moves=("F",), loss=lambda e: self.debias_weight * self.shared_information(e))
+        iteration = (target, replace(bias, repeat=K), replace(estimator, repeat=K), debias)
+        return (
+            Stage("target", (target,), c.target_epochs, c.pretrain_rate),
+            Stage("bias", (bias,), c.bias_epochs, c.pretrain_rate),
+            Stage("estimator", (estimator,), c.estimator_epochs, c.rate),
+            # F, D and P start afresh at the lower rate; M's optimiser lives on, as in the authors' code.
+            Stage(
+                "debias", iteration, c.epochs, c.rate, c.decay, c.decay_every, renew=("F", "D_y", "P_y", "D_b", "P_b")
+            ),
+        )
+
+    def symptoms(self, stage: str, curves: Mapping[str, Sequence[float]]) -> list[str]:
+        """A target at chance, an estimator that learns nothing, scales that run away."""
+        found = []
+        if stage == "debias" and at_chance(curves["target"], self.task.target):
+            found.append("The target branch has fallen to chance: lower debias_weight or train.rate.")
+        if stage == "estimator" and len(curves["estimator"]) > 3:
+            start, now = curves["estimator"][0], recent(curves["estimator"])
+            if start - now < 0.001 * abs(start):
+                found.append(
+                    "The estimator has learned nothing: raise train.estimator_epochs or train.rate, and check that the "
+                    "bias branch can read the bias (its loss should fall)."
+                )
+        for name, value in self.M.scales().items():
+            start = getattr(self.M, name).start
+            if not bool((value > start / 10) & (value < start * 10)):
+                found.append(
+                    f"M's {name} has run tenfold from its start: lower train.rate or raise train.weight_decay."
+                )
+        return found

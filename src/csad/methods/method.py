@@ -1,0 +1,179 @@
+"""The contract of a method: parts that move, updates that move them, stages that hold updates."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+from torch import Tensor, nn
+
+from csad.data.samples import Batch, Samples, Task
+from csad.errors import InputError
+from csad.methods.terms import label_loss
+from csad.nets.parts import Nets
+
+Features = Tensor | dict[str, Tensor]
+
+
+class Encoded(NamedTuple):
+    """A mini-batch after the costly part: h (a tensor, or a dict of tensors, rows first) beside its labels."""
+
+    h: Any
+    y: Tensor
+    b: Tensor
+    rows: Tensor  # their numbers in the training set
+
+
+def add(*gradients: Tensor) -> Tensor:
+    """The sum: how several gradients of one weight become one unless a method says otherwise."""
+    total = gradients[0]
+    for gradient in gradients[1:]:
+        total = total + gradient
+    return total
+
+
+@dataclass(frozen=True)
+class Update:
+    """One line of an algorithm: move these parts downhill on this loss.
+
+    ``loss`` gives a scalar, or a tuple of scalars whose gradients ``join`` makes one, weight by weight. It is pure: it
+    writes no state, draws no random number, indexes by no mask, and never leaves the device.
+    """
+
+    name: str
+    moves: tuple[str, ...]
+    loss: Callable[[Encoded], Tensor | tuple[Tensor, ...]]
+    repeat: int = 1  # the paper's K
+    batch: str = "same"  # or "fresh": other mini-batches than the iteration's own
+    join: Callable[..., Tensor] = add
+    optimiser: str = ""  # a second optimiser for the same part, only where a paper has one
+
+
+@dataclass(frozen=True)
+class Assign:
+    """A line of an algorithm that sets buffers instead of descending: group weights, moving averages."""
+
+    name: str
+    value: Callable[[Encoded], Mapping[str, Tensor]]
+    repeat: int = 1
+    batch: str = "same"
+    moves: tuple[str, ...] = ()
+
+
+Line = Update | Assign
+
+
+class Stage(NamedTuple):
+    """Lines run in order on each mini-batch, for some epochs; ``renew`` names parts whose optimisers start afresh."""
+
+    name: str
+    updates: tuple[Line, ...]
+    epochs: int
+    rate: float
+    decay: float = 1.0
+    decay_every: int = 0
+    renew: tuple[str, ...] = ()
+
+    def rate_at(self, epoch: int) -> float:
+        """The learning rate of an epoch, multiplied by ``decay`` after each ``decay_every`` epochs."""
+        return self.rate * self.decay ** (epoch // self.decay_every) if self.decay_every else self.rate
+
+
+@dataclass(frozen=True)
+class Course:
+    """How long and how fast to train. Defaults are the authors' for Colored MNIST."""
+
+    batch_size: int = 128
+    partial: str = "fill"  # a last batch that is too small: fill, keep (the authors' code) or drop
+    balance: str = ""  # "target": every class equally often in each batch
+    target_epochs: int = 20  # pretraining of F, D_y, P_y
+    bias_epochs: int = 20  # pretraining of D_b, P_b
+    estimator_epochs: int = 2  # pretraining of M
+    epochs: int = 5
+    pretrain_rate: float = 5e-4
+    rate: float = 5e-5
+    decay: float = 0.1
+    decay_every: int = 3
+    weight_decay: float = 5e-4
+    optimiser: str = "adam"
+    precision: str = "float32"  # or tf32, on a GPU
+
+    def __post_init__(self) -> None:
+        problems = [
+            (
+                self.batch_size < 2,
+                f"train.batch_size must be at least 2 (pairs need two samples), not {self.batch_size}",
+            ),
+            (self.rate <= 0 or self.pretrain_rate <= 0, "train.rate and train.pretrain_rate must be above 0"),
+            (self.weight_decay < 0, "train.weight_decay must not be negative"),
+            (
+                min(self.epochs, self.target_epochs, self.bias_epochs, self.estimator_epochs) < 0,
+                "epochs cannot be negative",
+            ),
+        ]
+        for name, allowed in CHOICES.items():
+            given = getattr(self, name)
+            problems.append((given not in allowed, f"train.{name} must be one of {allowed}, not {given!r}"))
+        found = [text for wrong, text in problems if wrong]
+        if found:
+            raise InputError("; ".join(found) + ".")
+
+
+CHOICES = {
+    "partial": ("fill", "keep", "drop"),
+    "balance": ("", "target"),
+    "optimiser": ("adam", "sgd"),
+    "precision": ("float32", "tf32"),
+}
+
+
+class Method(nn.Module, ABC):
+    """A network with a schedule; parts are attributes named by the paper's letters. Children are final.
+
+    Every method has the target branch F, D_y, P_y, all that is left at test time; what it adds is thrown away.
+    """
+
+    encoder: ClassVar[tuple[str, ...]] = ("F",)  # the parts that encode uses: h is stale once one of them has moved
+    needs_bias: ClassVar[bool] = True
+
+    def __init__(self, task: Task, nets: Nets, course: Course) -> None:
+        super().__init__()
+        self.task = task
+        self.course = course
+        self.F, self.D_y, self.P_y = nets.extractor(), nets.branch(), nets.target_head()
+
+    @abstractmethod
+    def schedule(self) -> tuple[Stage, ...]:
+        """The stages of training, in order."""
+
+    def prepare(self, train: Samples) -> None:
+        """Sets buffers that follow from the training data."""
+
+    def encode(self, batch: Batch) -> Features:
+        """h = F(x), the only costly part."""
+        h: Tensor = self.F(batch.x)
+        return h
+
+    def target_loss(self, e: Encoded) -> Tensor:
+        """The loss of the target, P_y(D_y(h)) against y."""
+        return label_loss(self.P_y(self.D_y(e.h)), e.y, self.task.target)
+
+    def features(self, x: Tensor) -> dict[str, Tensor]:
+        """What the model knows of x, layer by layer: h and h_y, for probes and for transform."""
+        h = self.F(x)
+        return {"h": h, "h_y": self.D_y(h)}
+
+    def predict(self, x: Tensor) -> Tensor:
+        """P_y(D_y(F(x))): logits (n, classes), two columns for a binary target too."""
+        logits: Tensor = self.P_y(self.D_y(self.F(x)))
+        return logits
+
+    def symptoms(self, stage: str, curves: Mapping[str, Sequence[float]]) -> list[str]:
+        """Warnings, with advice, that the losses logged in a stage so far call for."""
+        return []
+
+    def forward(self, call: Callable[..., Any], *arguments: Any) -> Any:
+        """``call(*arguments)``: lets torch.func run any piece of a method with other weights."""
+        return call(*arguments)

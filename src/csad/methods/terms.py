@@ -1,0 +1,50 @@
+"""Loss terms and warning signs that two methods or more share. Unknown labels count for nothing, and never give NaN."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+
+from csad.data.pairs import known
+from csad.data.samples import Classes, Number
+
+
+def outputs(label: Classes | Number) -> int:
+    """How many numbers a head gives for a label: one per class, or one for a number."""
+    return label.count if isinstance(label, Classes) else 1
+
+
+def known_mean(values: Tensor, mask: Tensor) -> Tensor:
+    """Mean of the values (n,) whose mask is true; 0, with no gradient, when none is."""
+    return torch.where(mask, values, 0).sum() / mask.sum().clamp(min=1)
+
+
+def label_loss(out: Tensor, label: Tensor, kind: Classes | Number) -> Tensor:
+    """Cross-entropy of logits (n, classes), or squared error of numbers (n, 1), over the known labels."""
+    mask = known(label)
+    if isinstance(kind, Classes):
+        values = cross_entropy(out, torch.where(mask, label, 0).long(), reduction="none")
+    else:
+        values = (out[:, 0] - torch.where(mask, label, 0).to(out.dtype)).square()
+    return known_mean(values, mask)
+
+
+def bias_loss(outs: Sequence[Tensor], b: Tensor, kinds: Sequence[Classes | Number]) -> Tensor:
+    """Mean over the bias columns of each column's loss."""
+    losses = [label_loss(out, b[:, k], kind) for k, (out, kind) in enumerate(zip(outs, kinds, strict=True))]
+    return torch.stack(losses).mean()
+
+
+def recent(curve: Sequence[float]) -> float:
+    """The mean of a curve's last quarter."""
+    tail = curve[-max(1, len(curve) // 4) :]
+    return sum(tail) / len(tail)
+
+
+def at_chance(curve: Sequence[float], target: Classes | Number) -> bool:
+    """Whether a target loss has come up to what guessing all classes alike would give."""
+    return isinstance(target, Classes) and bool(curve) and recent(curve) > 0.95 * math.log(target.count)

@@ -1,0 +1,1 @@
+"""Feature extractors F. Each takes the shape of one x and gives h as rows (n, features)."""

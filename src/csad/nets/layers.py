@@ -1,0 +1,48 @@
+"""Small building blocks that several parts share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from torch import Tensor, nn
+
+from csad.errors import InputError
+
+SLOPE = 0.01  # of LeakyReLU, as in the authors' heads and estimator
+
+
+def at_least_one(**sizes: int | Sequence[int]) -> None:
+    """Nothing, or an error that names the settings of a net that are no size."""
+    small = [name for name, size in sizes.items() if min((size,) if isinstance(size, int) else size, default=1) < 1]
+    if small:
+        found = ", ".join(f"net.{name} = {sizes[name]}" for name in small)
+        raise InputError(f"The sizes of a net must be 1 or more, not {found}.")
+
+
+def dense(sizes: Sequence[int], slope: float = SLOPE) -> nn.Sequential:
+    """Linear layers through the given sizes with LeakyReLU between them, none after the last."""
+    layers: list[nn.Module] = []
+    for width, following in pairwise(sizes):
+        layers += [nn.Linear(width, following), nn.LeakyReLU(slope)]
+    return initialised(nn.Sequential(*layers[:-1]))
+
+
+def initialised(part: nn.Sequential) -> nn.Sequential:
+    """The part with Kaiming-normal weights (fan in) and torch's own biases, as the authors' code begins."""
+    for layer in part.modules():
+        if isinstance(layer, nn.Linear | nn.Conv1d | nn.Conv2d):
+            nn.init.kaiming_normal_(layer.weight)
+    return part
+
+
+class Heads(nn.Module):
+    """Several heads on the same features: a list of outputs, one (n, size) per bias column."""
+
+    def __init__(self, heads: Sequence[nn.Module]) -> None:
+        super().__init__()
+        self.heads = nn.ModuleList(heads)
+
+    def forward(self, h: Tensor) -> list[Tensor]:
+        """One output per head."""
+        return [head(h) for head in self.heads]

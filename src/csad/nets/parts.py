@@ -1,0 +1,113 @@
+"""The six parts of the network by letter: F, D_y, P_y, D_b, P_b and the two nets of M, from plain sizes."""
+
+from __future__ import annotations
+
+import copy
+import importlib
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import torch
+from torch import nn
+
+from csad.errors import InputError, unknown
+from csad.nets.layers import Heads, at_least_one, dense
+from csad.registry import BACKBONES
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Widths of the parts after F; defaults are the authors' for Colored MNIST. ``backbone`` names F.
+
+    F is a registered name, ``package.module:Class``, or a module of one's own.
+    """
+
+    backbone: str | nn.Module = "conv"
+    branch: int = 128  # D: h → h_y and h → h_b, one linear layer
+    branch_relu: bool = False  # a ReLU after D: none in the authors' code
+    head: tuple[int, ...] = (64,)  # hidden layers of P
+    estimator: tuple[int, ...] = (128, 64, 64)  # layers of M_y and M_b; the supplement prints 64, 32, 32
+    settings: Mapping[str, Any] = field(default_factory=dict)  # of the backbone
+
+    def __post_init__(self) -> None:
+        at_least_one(branch=self.branch, head=self.head, estimator=self.estimator)
+
+
+@dataclass(frozen=True)
+class Nets:
+    """Builds parts for inputs of a shape, a target of ``outputs`` and biases of ``bias_outputs``; each is new."""
+
+    sizes: Sizes
+    shape: tuple[int, ...]
+    outputs: int
+    bias_outputs: tuple[int, ...]
+
+    def extractor(self) -> nn.Module:
+        """F: x → h."""
+        backbone = self.sizes.backbone
+        if isinstance(backbone, nn.Module):
+            return nn.Sequential(copy.deepcopy(backbone), nn.Flatten())
+        return make_backbone(backbone, self.shape, self.sizes.settings)
+
+    def branch(self) -> nn.Module:
+        """D: h → h_y or h_b."""
+        linear = dense((self.features, self.sizes.branch))
+        return nn.Sequential(*linear, nn.ReLU()) if self.sizes.branch_relu else linear
+
+    def target_head(self) -> nn.Module:
+        """P_y: h_y → logits (n, outputs)."""
+        return dense((self.sizes.branch, *self.sizes.head, self.outputs))
+
+    def bias_heads(self) -> nn.Module:
+        """P_b: h_b → a list of logits, one per bias column."""
+        return Heads([dense((self.sizes.branch, *self.sizes.head, size)) for size in self.bias_outputs])
+
+    def estimator_net(self) -> nn.Module:
+        """M_y or M_b: features of a branch → the space in which they are compared."""
+        return dense((self.sizes.branch, *self.sizes.estimator))
+
+    @cached_property
+    def features(self) -> int:
+        """The width of h, found by encoding two rows of zeros, without disturbing the random numbers."""
+        with torch.random.fork_rng(devices=[]), torch.no_grad():
+            F = self.extractor().eval()
+            try:
+                h = F(torch.zeros(2, *self.shape))
+            except Exception as error:  # a backbone of the user's own may raise anything
+                raise InputError(f"The backbone cannot take x of shape {self.shape}: {_reason(error)}.") from error
+        if h.ndim != 2 or len(h) != 2 or h.shape[1] == 0:
+            raise InputError(f"The backbone must give one row of features per x, not a shape of {tuple(h.shape)}.")
+        return int(h.shape[1])
+
+
+def make_backbone(name: str, shape: tuple[int, ...], settings: Mapping[str, Any]) -> nn.Module:
+    """F by registered name, or by ``package.module:Class`` for a class of one's own."""
+    if ":" not in name:
+        module: nn.Module = BACKBONES[name](shape, **settings)
+        return module
+    try:
+        own = own_class(name)(**settings)
+        return nn.Sequential(own, nn.Flatten())
+    except TypeError as error:
+        raise InputError(f"The backbone '{name}' cannot be made: {_reason(error)}.") from error
+
+
+def own_class(path: str) -> Any:
+    """The class or function that ``package.module:Name`` points at."""
+    place, _, name = path.partition(":")
+    try:
+        module = importlib.import_module(place)
+    except (ImportError, SyntaxError, ValueError, TypeError) as error:
+        reason = _reason(error)
+        raise InputError(f"The backbone '{path}' cannot be imported ({reason}): give package.module:Class.") from error
+    if not callable(getattr(module, name, None)):
+        raise unknown(f"class in {place}", name, (n for n, _ in inspect.getmembers(module, inspect.isclass)))
+    return getattr(module, name)
+
+
+def _reason(error: Exception) -> str:
+    """The first line of what an error says, or its kind where it says nothing."""
+    return (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
