@@ -1,0 +1,40 @@
+"""Where and how exactly to compute."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+
+from csad.errors import InputError
+
+
+def choose_device(name: str = "auto") -> torch.device:
+    """The device of that name; "auto" is a GPU where there is one."""
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:
+        raise InputError(f"There is no device '{name}' here: give auto, cpu, cuda or cuda:N.") from error
+    return device
+
+
+@contextmanager
+def exactness(precision: str, deterministic: bool) -> Iterator[None]:
+    """float32 or TF32 products, and only deterministic algorithms if asked; put back afterwards."""
+    if deterministic:
+        # cuBLAS reads this when it starts; without it torch refuses deterministic products on a GPU.
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    matmul, convolution = torch.backends.cuda.matmul, torch.backends.cudnn
+    before = matmul.allow_tf32, convolution.allow_tf32, torch.are_deterministic_algorithms_enabled()
+    matmul.allow_tf32 = convolution.allow_tf32 = precision == "tf32"
+    torch.use_deterministic_algorithms(deterministic)
+    try:
+        yield
+    finally:
+        matmul.allow_tf32, convolution.allow_tf32 = before[:2]
+        torch.use_deterministic_algorithms(before[2])

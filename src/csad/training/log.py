@@ -1,0 +1,81 @@
+"""What a training prints for later: one JSON line per logged step, in memory and in a file."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+
+class Diverged(RuntimeError):
+    """A loss or a weight is no longer a number; the last checkpoint is from before."""
+
+
+class Log:
+    """Lines such as ``{"stage": …, "epoch": …, "step": …, "losses": {…}}``; a line with "warning" holds advice."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        self.path = path
+        self.lines: list[dict[str, Any]] = []
+        if path and path.exists():
+            self.lines = [json.loads(line) for line in path.read_text().splitlines() if line.endswith("}")]
+
+    def write(self, line: Mapping[str, Any]) -> None:
+        """Adds a line."""
+        self.lines.append(dict(line))
+        if self.path:
+            with self.path.open("a") as file:
+                file.write(json.dumps(line) + "\n")
+
+    def cut(self, step: int) -> None:
+        """Forgets the lines of later steps than the checkpoint's: they will be written again."""
+        self.lines = [line for line in self.lines if line["step"] <= step]
+        if self.path:
+            self.path.write_text("".join(json.dumps(line) + "\n" for line in self.lines))
+
+    def curves(self, stage: str) -> dict[str, list[float]]:
+        """The losses of a stage so far, by update."""
+        found: dict[str, list[float]] = {}
+        for line in self.lines:
+            if line["stage"] == stage:
+                for name, value in line.get("losses", {}).items():
+                    found.setdefault(name, []).append(value)
+        return found
+
+    def warnings(self) -> list[str]:
+        """The advice given, each once."""
+        return list(dict.fromkeys(line["warning"] for line in self.lines if "warning" in line))
+
+    def seconds(self) -> float:
+        """How long the training had run at the last line."""
+        return max((line.get("seconds", 0.0) for line in self.lines), default=0.0)
+
+
+class Guard:
+    """Watches every loss of every step for NaN without leaving the device; ``check`` reads the verdict."""
+
+    def __init__(self) -> None:
+        self.first_bad: dict[str, Tensor] = {}
+
+    def see(self, losses: Mapping[str, Tensor], step: int) -> None:
+        """Remembers, per update, the first step whose loss is not finite."""
+        for name, loss in losses.items():
+            bad = torch.where(torch.isfinite(loss), math.inf, float(step))
+            self.first_bad[name] = torch.minimum(self.first_bad[name], bad) if name in self.first_bad else bad
+
+    def check(self) -> None:
+        """Raises Diverged, naming the update and the step."""
+        if not self.first_bad:
+            return
+        steps = torch.stack(list(self.first_bad.values())).tolist()
+        step, name = min(zip(steps, self.first_bad, strict=True))
+        if math.isfinite(step):
+            raise Diverged(
+                f"The loss of the update '{name}' is not a number at step {int(step)}; the last good checkpoint is "
+                "kept. Lower train.rate or debias_weight, or look for extreme values in x."
+            )

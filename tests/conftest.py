@@ -1,0 +1,54 @@
+"""Shared by all tests: one torch thread per worker, and small trainings."""
+
+import pytest
+import torch
+
+from csad.experiments.build import build, plan_run
+from csad.registry import METHODS
+
+torch.set_num_threads(1)
+
+SHORT = {"train.target_epochs": 1, "train.bias_epochs": 1, "train.estimator_epochs": 1, "train.epochs": 1}
+TOYS = ("toy-image", "toy-series", "toy-table")
+
+
+@pytest.fixture(params=METHODS.names())
+def method_name(request):
+    """Each method in turn: a new one is tested as soon as its file is there."""
+    return request.param
+
+
+@pytest.fixture(params=TOYS)
+def toy(request):
+    """Each kind of data in turn."""
+    return request.param
+
+
+@pytest.fixture
+def make():
+    """A data set and a method with fresh weights, by names and settings."""
+
+    def made(task="toy-table", method="csad", seed=0, **settings):
+        given = {key.replace("__", "."): value for key, value in settings.items()}
+        dataset, plan = plan_run(task, method, {**SHORT, "train.batch_size": 32, **given}, "", None)
+        return dataset, build(dataset.task, method, plan, seed)
+
+    return made
+
+
+class Heard:
+    """A listener that remembers."""
+
+    def __init__(self):
+        self.steps, self.warnings = [], []
+
+    def progress(self, stage, place, steps, losses):
+        self.steps.append((stage.name, place.step, steps))
+
+    def warn(self, text):
+        self.warnings.append(text)
+
+
+@pytest.fixture
+def heard():
+    return Heard()
