@@ -1,0 +1,113 @@
+"""The pieces all plots share: escaped shapes and text, round ticks, keys. page.css holds the colours."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from html import escape
+from typing import TypeGuard
+
+# About one column of the page in pixels, so that text keeps its size on a phone and on a desk alike.
+WIDTH = 400.0
+FONT = 11.0
+LETTER = 6.3  # a generous mean width of one letter at FONT, since an SVG string cannot measure text
+NARROW = "\u202f"
+NO_BREAK = "\u00a0"
+
+Draw = Callable[[float, float], str]  # what draws at (x, y)
+
+COLORS = tuple(f"var(--series-{number})" for number in range(1, 7))
+# Five against six colours: the pair repeats only after thirty series, and each differs without colour too.
+DASHES = ("none", "7 3", "2 2.5", "10 3 2 3", "14 4")
+
+
+def finite(value: float | None) -> TypeGuard[float]:
+    """Whether there is a number to draw."""
+    return value is not None and math.isfinite(value)
+
+
+def percent(fraction: float | None, digits: int = 0) -> str:
+    """``83 %`` for .83, and a dash where there is no number."""
+    return f"{100 * fraction:.{digits}f}{NO_BREAK}%" if finite(fraction) else "–"
+
+
+def count(number: float) -> str:
+    """A whole number with narrow spaces between thousands."""
+    return f"{number:,.0f}".replace(",", NARROW)
+
+
+def tick_names(values: Sequence[float]) -> list[str]:
+    """The ticks as an axis writes them: as many decimals as their step needs, spaced thousands, a real minus."""
+    step = values[1] - values[0]
+    if not 1e-4 <= step < 1e6:
+        return [f"{value:.3g}".replace("-", "−") for value in values]
+    digits = max(0, -math.floor(math.log10(step) + 1e-9))
+    return [f"{value:,.{digits}f}".replace(",", NARROW).replace("-", "−") for value in values]
+
+
+def shape(tag: str, content: str = "", /, **attributes: object) -> str:
+    """One element; ``class_`` becomes ``class``, ``text_anchor`` ``text-anchor``; ``content`` is markup."""
+    pairs = []
+    for name, value in attributes.items():
+        words = f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
+        if words:
+            pairs.append(f' {name.rstrip("_").replace("_", "-")}="{escape(words)}"')
+    return f"<{tag}{''.join(pairs)}>{content}</{tag}>"
+
+
+def text(x: float, y: float, words: str, room: float = math.inf, **attributes: object) -> str:
+    """Words whose middle line is at ``y``; what is longer than ``room`` is cut and stays whole as a hint."""
+    letters = max(int(room / LETTER), 2) if math.isfinite(room) else len(words)
+    shown = escape(words)
+    if len(words) > letters:
+        shown = f"{escape(words[: letters - 1])}…<title>{escape(words)}</title>"
+    # A shift by a third of the font size centres digits; dominant-baseline differs between browsers.
+    return shape("text", shown, x=x, y=y + 0.35 * FONT, **attributes)
+
+
+def line(x1: float, y1: float, x2: float, y2: float, **attributes: object) -> str:
+    """A straight stroke."""
+    return shape("line", x1=x1, y1=y1, x2=x2, y2=y2, **attributes)
+
+
+def plot(height: float, parts: Iterable[str], *, title: str, describe: str) -> str:
+    """A whole picture that fills the width it is given and reads out its title and description."""
+    body = f"<title>{escape(title)}</title><desc>{escape(describe)}</desc>{''.join(parts)}"
+    view = f"0 0 {WIDTH:g} {height:g}"
+    return f'<svg class="plot" role="img" viewBox="{view}" width="100%" font-size="{FONT:g}">{body}</svg>'
+
+
+def mark(number: int, x: float, y: float, radius: float = 5.0) -> str:
+    """The marker of one series: circle, diamond, square and triangle take turns."""
+    r, color = radius, COLORS[number % len(COLORS)]
+    d = {
+        0: f"M{-r} 0a{r} {r} 0 1 0 {2 * r} 0a{r} {r} 0 1 0 {-2 * r} 0z",
+        1: f"M0 {-1.25 * r}L{1.25 * r} 0L0 {1.25 * r}L{-1.25 * r} 0z",
+        2: f"M{-0.9 * r} {-0.9 * r}h{1.8 * r}v{1.8 * r}h{-1.8 * r}z",
+        3: f"M0 {-1.1 * r}L{1.1 * r} {0.9 * r}H{-1.1 * r}z",
+    }[number % 4]
+    return shape("path", d=d, transform=f"translate({x:.1f} {y:.1f})", fill=color, class_="mark")
+
+
+def key(samples: Sequence[tuple[str, Draw]], left: float) -> tuple[list[str], float]:
+    """The entries (name, what draws its sample, 22 wide) in the rows they need, and the height of these."""
+    parts, x, y = [], left, 8.0
+    for name, draw in samples:
+        width = 28 + LETTER * len(name)
+        if x > left and x + width > WIDTH:
+            x, y = left, y + 17
+        parts += [draw(x, y), text(x + 28, y, name, room=WIDTH - x - 28)]
+        x += width + 12
+    return parts, y + 12
+
+
+def ticks(low: float, high: float, about: int = 5) -> list[float]:
+    """Round numbers 1, 2 or 5 × a power of ten apart, from at or below ``low`` to at or above ``high``."""
+    span = high - low
+    if not span > 0:
+        pad = abs(low) / 2 or 0.5
+        low, high, span = low - pad, high + pad, 2 * pad
+    power = 10.0 ** math.floor(math.log10(span / about))
+    step = next(power * factor for factor in (1, 2, 5, 10) if span / (power * factor) <= about)
+    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+    return [number * step for number in range(first, last + 1)]
