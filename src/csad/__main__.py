@@ -1,0 +1,5 @@
+"""``python -m csad``."""
+
+from csad.cli import main
+
+main()

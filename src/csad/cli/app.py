@@ -1,0 +1,188 @@
+"""The commands: demo, train, evaluate, list, doctor."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from csad import __version__
+from csad.cli.console import Console, one_sentence
+from csad.errors import InputError, unknown
+
+app = typer.Typer(
+    help="Train models that do not lean on a known bias, and prove it.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+
+Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout, nothing else there.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
+DataRoot = Annotated[
+    Path | None, typer.Option("--data-root", envvar="CSAD_DATA", help="The folder that holds the data sets.")
+]
+Device = Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N.")]
+Folder = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"csad {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def csad(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Train models that do not lean on a known bias, and prove it."""
+    if "" not in sys.path:
+        sys.path.insert(0, "")  # package.module:Class is looked for where the user stands, too
+
+
+@app.command()
+@one_sentence
+def demo(
+    out: Annotated[Path, typer.Option(help="Where runs and page go.")] = Path("demo"),
+    seed: Annotated[str, typer.Option(help="One seed, or several: 0,1,2.")] = "0",
+    force: Annotated[bool, typer.Option("--force", help="Train again even where finished runs are there.")] = False,
+    device: Device = "cpu",
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Vanilla against CSAD on coloured digits: no download, a few minutes, ends with report.html."""
+    from csad.experiments.demo import run_demo
+
+    console = Console(as_json, quiet)
+    try:
+        seeds = [int(word) for word in seed.split(",")]
+    except ValueError:
+        raise InputError(f"--seed must be whole numbers with commas between, not '{seed}'.") from None
+    summary = run_demo(out, seeds, console, force=force, device=device)
+
+    def show() -> None:
+        rows = [
+            [name, f"{row['accuracy']:.3f}", f"{row['std']:.3f}" if len(seeds) > 1 else "", str(row["target_updates"])]
+            for name, row in summary["methods"].items()
+        ]
+        console.table("Accuracy on test digits in random colours", ["method", "mean", "std", "target updates"], rows)
+        typer.echo(f"CSAD is {100 * summary['gain']:+.1f} points above vanilla. Report: {summary['report']}")
+
+    console.answer(summary, show)
+
+
+@app.command()
+@one_sentence
+def train(
+    task: Annotated[str, typer.Argument(metavar="TASK", help="A data set (csad list datasets) or an .npz of x, y, b.")],
+    method: Annotated[str, typer.Option(help="csad list methods.")] = "csad",
+    seed: Annotated[int, typer.Option(min=0, help="Weights and order of mini-batches follow from it.")] = 0,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="NAME=VALUE", help="A setting: debias_weight=2, train.epochs=3, data.x=…, net.x=…"
+        ),
+    ] = None,
+    preset: Annotated[str, typer.Option(help="Named settings of the task, such as authors.")] = "",
+    backbone: Annotated[str, typer.Option(help="csad list backbones, or package.module:Class.")] = "",
+    out: Annotated[Path | None, typer.Option(help="The run folder; runs/TASK-METHOD-SEED if not given.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Begin anew over an existing run.")] = False,
+    device: Device = "auto",
+    deterministic: Annotated[bool, typer.Option("--deterministic", help="Only deterministic algorithms.")] = False,
+    data_root: DataRoot = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Train a method on a task and keep the run as a folder."""
+    from csad.experiments.plan import from_words
+    from csad.experiments.train import train as train_run
+
+    given = from_words(set_ or [])
+    if backbone:
+        given["net.backbone"] = backbone
+    place = out or Path("runs") / f"{Path(task).stem}-{method}-{seed}"
+    console = Console(as_json, quiet)
+    console.title = f"{Path(task).stem} {method} seed {seed}"
+    try:
+        run = train_run(
+            task, method, seed=seed, preset=preset, settings=given, out=place, resume=resume, force=force,
+            device=device, deterministic=deterministic, data_root=data_root, listener=console,
+        )  # fmt: skip
+    finally:
+        console.close()
+    _show_figures(console, run.result | {"run": str(place)}, str(place))
+
+
+@app.command()
+@one_sentence
+def evaluate(
+    run: Folder, data_root: DataRoot = None, device: Device = "auto", as_json: Json = False, quiet: Quiet = False
+) -> None:
+    """Read a run and its data again, and show its figures on every split."""
+    from csad.experiments.run import data_of, load
+    from csad.experiments.run import evaluate as evaluate_run
+
+    found = load(run, device=device)
+    about = {key: found.config[key] for key in ("task", "method", "seed")}
+    metrics = evaluate_run(found, data_of(found, data_root))
+    _show_figures(Console(as_json, quiet), about | {"metrics": metrics, "run": str(run)}, str(run))
+
+
+def _show_figures(console: Console, result: dict[str, Any], place: str) -> None:
+    metrics: dict[str, dict[str, float]] = result["metrics"]
+
+    def show() -> None:
+        names = list(dict.fromkeys(name for figures in metrics.values() for name in figures))
+        rows = [[split, *(f"{figures[name]:.4f}" for name in names)] for split, figures in metrics.items()]
+        title = f"{result['method']} on {result['task']}, seed {result['seed']}"
+        console.table(title, ["split", *names], rows)
+        typer.echo(f"Run: {place}")
+
+    console.answer(result, show)
+
+
+@app.command("list")
+@one_sentence
+def list_(
+    what: Annotated[str, typer.Argument(help="methods, datasets, backbones, bounds or tables; all if not given.")] = "",
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """What there is to choose from, with settings."""
+    from csad.cli.inventory import KINDS, inventory
+
+    if what and what not in KINDS:
+        raise unknown("list", what, KINDS)
+    found = {kind: inventory(kind) for kind in ([what] if what else KINDS)}
+    console = Console(as_json, quiet)
+
+    def show() -> None:
+        for kind, entries in found.items():
+            rows = [[e["name"], e["about"], "  ".join(f"{k}={v}" for k, v in e["settings"].items())] for e in entries]
+            console.table(kind, ["name", "what it is", "settings"], rows)
+
+    console.answer(found, show)
+
+
+@app.command()
+@one_sentence
+def doctor(data_root: DataRoot = None, as_json: Json = False, quiet: Quiet = False) -> None:
+    """Check this machine: versions, devices, data, and a training of a few steps."""
+    from csad.cli.doctor import examine
+
+    findings = examine(data_root)
+    console = Console(as_json, quiet)
+    sound = all(finding.state != "broken" for finding in findings)
+
+    def show() -> None:
+        console.table("csad doctor", ["what", "state", "finding"], [list(finding) for finding in findings])
+        typer.echo("All that csad needs is here." if sound else "Something that csad needs is broken: see above.")
+
+    console.answer({"sound": sound, "findings": [f._asdict() for f in findings]}, show)
+    if not sound:
+        raise typer.Exit(1)

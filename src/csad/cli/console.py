@@ -1,0 +1,139 @@
+"""What the user sees: progress and advice on stderr, one answer on stdout, errors as one sentence."""
+
+from __future__ import annotations
+
+import functools
+import json
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+import typer
+
+from csad.errors import InputError
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+    from csad.methods.method import Stage
+    from csad.training.checkpoint import Place
+
+P = ParamSpec("P")
+R = TypeVar("R")
+PLAIN_EVERY = 5.0  # seconds between progress lines where there is no terminal
+
+
+def one_sentence(command: Callable[P, R]) -> Callable[P, R]:
+    """The command with its failures told in a sentence: exit code 2 for the user's input, 130 for Ctrl-C, else 1."""
+
+    @functools.wraps(command)
+    def guarded(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return command(*args, **kwargs)
+        except InputError as error:
+            raise _fail(str(error), 2, kwargs) from None
+        except KeyboardInterrupt as stop:
+            kept = " Give --resume to go on." if type(stop).__name__ == "Interrupted" else ""
+            raise _fail(f"Stopped.{kept}", 130, kwargs) from None
+        except Exception as error:
+            if type(error).__name__ != "Diverged":
+                raise
+            raise _fail(str(error), 1, kwargs) from None
+
+    return guarded
+
+
+def _fail(sentence: str, code: int, options: Mapping[str, Any]) -> typer.Exit:
+    sentence = " ".join(sentence.splitlines())
+    typer.echo(f"csad: {sentence}", err=True)
+    if options.get("as_json"):
+        typer.echo(json.dumps({"error": sentence, "exit": code}))
+    return typer.Exit(code)
+
+
+class Console:
+    """Shows a command's progress and its answer as the user asked: for people, as JSON, or quietly."""
+
+    def __init__(self, as_json: bool, quiet: bool) -> None:
+        self.as_json = as_json
+        self.quiet = quiet
+        self.title = ""
+        self._bar: Progress | None = None
+        self._said = 0.0
+
+    def say(self, text: str) -> None:
+        """A line of progress."""
+        if not self.quiet:
+            typer.echo(text, err=True)
+
+    def answer(self, value: Mapping[str, Any], show: Callable[[], None]) -> None:
+        """The command's result: the value as one JSON object, or what ``show`` prints."""
+        if self.as_json:
+            typer.echo(json.dumps(value))
+        else:
+            show()
+
+    def table(self, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        """Prints a table on stdout; a column of numbers stands to the right."""
+        from rich.console import Console as Rich
+        from rich.table import Table
+
+        table = Table(title=title, title_justify="left", title_style="bold", header_style="bold")
+        for k, column in enumerate(columns):
+            numbers = all(_is_number(row[k]) for row in rows)
+            table.add_column(column, justify="right" if numbers else "left", overflow="fold")
+        for row in rows:
+            table.add_row(*row)
+        # A pipe has no width of its own: a table there is as wide as it needs to be.
+        Rich(width=None if sys.stdout.isatty() else 160, markup=False).print(table)
+
+    def progress(self, stage: Stage, place: Place, steps: int, losses: dict[str, float]) -> None:
+        """A bar in a terminal, a line now and then elsewhere."""
+        if self.quiet:
+            return
+        done = place.step + 1
+        figures = "  ".join(f"{name} {value:.3f}" for name, value in losses.items())
+        if sys.stderr.isatty():
+            self._show_bar(stage.name, done, steps, figures)
+        elif time.monotonic() - self._said > PLAIN_EVERY or done == steps:
+            self._said = time.monotonic()
+            self.say(f"{self.title} {stage.name} {done}/{steps}  {figures}")
+
+    def _show_bar(self, stage: str, done: int, steps: int, figures: str) -> None:
+        from rich.console import Console as Rich
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        if self._bar is None:
+            self._bar = Progress(
+                TextColumn("{task.description}"),
+                BarColumn(bar_width=24),
+                MofNCompleteColumn(),
+                TimeRemainingColumn(),
+                TextColumn("{task.fields[figures]}"),
+                console=Rich(stderr=True),
+            )
+            self._bar.add_task(self.title, total=steps, figures="")
+            self._bar.start()
+        description = f"{self.title} · {stage}"
+        self._bar.update(self._bar.task_ids[0], completed=done, total=steps, description=description, figures=figures)
+        if done >= steps:
+            self.close()
+
+    def close(self) -> None:
+        """Leaves the terminal as it was."""
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
+    def warn(self, text: str) -> None:
+        """A piece of advice."""
+        typer.echo(f"{self.title}: warning: {text}", err=True)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text or "0")
+    except ValueError:
+        return False
+    return True

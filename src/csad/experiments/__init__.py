@@ -1,0 +1,1 @@
+"""Whole runs: settings, one TOML file per task, run folders, the demonstration."""

@@ -1,0 +1,68 @@
+"""From names and settings to a data set and a method with fresh weights."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from csad.data.arrays import from_npz
+from csad.data.samples import Dataset, Task
+from csad.errors import InputError
+from csad.experiments.plan import Plan, experiment, resolve
+from csad.experiments.values import settings_of
+from csad.methods.method import Method
+from csad.methods.terms import outputs
+from csad.nets.parts import Nets
+from csad.registry import DATASETS, METHODS
+
+
+def plan_run(
+    task: str | Path | Dataset, method: str, given: Mapping[str, Any], preset: str, data_root: Path | None
+) -> tuple[Dataset, Plan]:
+    """The data set and the whole settings of a run; what is wrong with the settings is said before data are read."""
+    METHODS[method]
+    if isinstance(task, Dataset):
+        return task, resolve(method, None, _kind_defaults(task), given, preset)
+    maker, file = _maker(str(task)), experiment(str(task))
+    if file:
+        plan = resolve(method, maker, file, given, preset)
+        return read(str(task), plan.data, data_root), plan
+    # Without a file of its own a task takes the defaults of its kind, which its data tell.
+    own = {key: value for key, value in given.items() if key.removeprefix("data.") in settings_of(maker)}
+    dataset = read(str(task), resolve("vanilla", maker, {}, own).data, data_root)
+    return dataset, resolve(method, maker, _kind_defaults(dataset), given, preset)
+
+
+def read(name: str, settings: Mapping[str, Any], data_root: Path | None) -> Dataset:
+    """The data set of that name, or the .npz file."""
+    maker = _maker(name)
+    extra: dict[str, Any] = {"data_root": data_root} if "data_root" in settings_of(maker) else {}
+    if maker is from_npz:
+        extra["path"] = Path(name)
+    dataset: Dataset = maker(**settings, **extra)
+    return dataset
+
+
+def build(task: Task, method: str, plan: Plan, seed: int, backbone: nn.Module | None = None) -> Method:
+    """The method with fresh weights; the same seed gives the same ones, and F, D_y, P_y alike in every method."""
+    nets = Nets(plan.sizes(backbone), task.shape, outputs(task.target), tuple(map(outputs, task.biases)))
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        made: Method = METHODS[method](task, nets, plan.course(), **plan.settings)
+    return made
+
+
+def _maker(name: str) -> Any:
+    return from_npz if name.endswith(".npz") else DATASETS[name]
+
+
+def _kind_defaults(dataset: Dataset) -> dict[str, Any]:
+    kinds = {1: "table", 2: "series", 3: "image"}
+    size = len(dataset.task.shape)
+    if size not in kinds:
+        raise InputError(f"x must hold rows, series or images (2 to 4 dimensions), not {size + 1} dimensions.")
+    return experiment(kinds[size])

@@ -1,0 +1,139 @@
+"""The demonstration: vanilla against CSAD on coloured digits, from embedded data to a page."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csad.auditing.metrics import cell_accuracy
+from csad.auditing.probes import linear_probe
+from csad.data.coloring import PALETTE
+from csad.data.samples import Dataset, Samples
+from csad.experiments.folder import Folder, write_whole
+from csad.experiments.run import Run, data_of
+from csad.experiments.train import train
+from csad.report import Contestant, Probe, demo_page
+from csad.training.fit import Listener
+
+TASK = "digits"
+METHODS = ("vanilla", "csad")
+PICTURES_PER_DIGIT = 3
+
+
+class Teller(Listener, Protocol):
+    """A listener that can also say a line and be told what it listens to."""
+
+    title: str
+
+    def say(self, text: str) -> None:
+        """Shows a line."""
+
+    def close(self) -> None:
+        """Ends what is shown of the present training."""
+
+
+def run_demo(out: Path, seeds: Sequence[int], teller: Teller, *, force: bool, device: str) -> dict[str, Any]:
+    """The demonstration's figures, with the report's place; runs already finished under ``out`` are used again."""
+    runs = {name: [_run(out, name, seed, teller, force, device) for seed in seeds] for name in METHODS}
+    dataset = data_of(runs["vanilla"][0])
+    teller.say("Reading the colours out of h and h_y with fresh probes …")
+    methods = {name: _summary(several) for name, several in runs.items()}
+    rows = [
+        {"seed": seed, **{name: runs[name][k].result["metrics"]["test"]["accuracy"] for name in METHODS}}
+        for k, seed in enumerate(seeds)
+    ]
+    page = demo_page(
+        title="Digits that lean on colour, and digits that do not",
+        contestants=[_contestant(name, several[0], dataset) for name, several in runs.items()],
+        train_pictures=_pictures(dataset.train),
+        test_pictures=_pictures(dataset.splits["test"]),
+        colors=[(int(r), int(g), int(b)) for r, g, b in PALETTE],
+        classes=[str(digit) for digit in range(10)],
+        facts=_facts(runs["csad"][0], dataset, seeds),
+        seeds=rows if len(rows) > 1 else (),
+    )
+    report = out / "report.html"
+    write_whole(report, page)
+    gain = methods["csad"]["accuracy"] - methods["vanilla"]["accuracy"]
+    return {"task": TASK, "seeds": list(seeds), "methods": methods, "gain": gain, "runs": rows, "report": str(report)}
+
+
+def _run(out: Path, name: str, seed: int, teller: Teller, force: bool, device: str) -> Run:
+    place = out / f"{name}-{seed}"
+    teller.title = f"{name} seed {seed}"
+    begun = Folder(place).config.exists()
+    try:
+        return train(
+            TASK, name, seed=seed, out=place, resume=begun and not force, force=force, device=device, listener=teller
+        )
+    finally:
+        teller.close()
+
+
+def _summary(runs: Sequence[Run]) -> dict[str, Any]:
+    figures = [run.result["metrics"]["test"]["accuracy"] for run in runs]
+    return {
+        "accuracy": statistics.mean(figures),
+        "std": statistics.stdev(figures) if len(figures) > 1 else 0.0,
+        "target_updates": runs[0].result["target_updates"],
+        "seconds": sum(run.result["seconds"] for run in runs),
+    }
+
+
+def _contestant(name: str, run: Run, dataset: Dataset) -> Contestant:
+    test = dataset.splits["test"]
+    curves: dict[str, list[tuple[float, float]]] = {}
+    breaks: dict[str, float] = {}
+    for line in run.log.lines:
+        breaks.setdefault(line["stage"], line["step"])
+        for update, value in line.get("losses", {}).items():
+            curves.setdefault(update, []).append((line["step"], value))
+    return Contestant(
+        name=name,
+        accuracy=run.result["metrics"]["test"]["accuracy"],
+        cells=cell_accuracy(run.predict(test.x), test.y.numpy(), test.extra["color"].numpy(), len(PALETTE), 10),
+        curves=curves,
+        breaks=[(step, stage) for stage, step in breaks.items()],
+        probes=_probes(run, dataset),
+        target_updates=run.result["target_updates"],
+        seconds=run.result["seconds"],
+        warnings=run.result["warnings"],
+    )
+
+
+def _probes(run: Run, dataset: Dataset) -> list[Probe]:
+    test = dataset.splits["test"]
+    found = []
+    for layer in ("h", "h_y"):
+        features = run.features(test.x, layer)
+        for k, column in enumerate(dataset.task.bias_names):
+            score, chance = linear_probe(features, test.b[:, k].numpy())
+            found.append(Probe(layer, column, score, chance))
+    return found
+
+
+def _pictures(samples: Samples) -> NDArray[np.uint8]:
+    """Rows of digits 0 … 9, the first of each in the split."""
+    first = [np.flatnonzero(samples.y.numpy() == digit)[:PICTURES_PER_DIGIT] for digit in range(10)]
+    order = np.stack(first, axis=1).flatten()
+    return np.ascontiguousarray(samples.x.numpy()[order].transpose(0, 2, 3, 1))
+
+
+def _facts(run: Run, dataset: Dataset, seeds: Sequence[int]) -> dict[str, str]:
+    sizes = ", ".join(f"{name} {len(samples)}" for name, samples in dataset.splits.items())
+    about = run.result["environment"]
+    train, own, data = (run.config[section] for section in ("train", "settings", "data"))
+    return {
+        "data": f"scikit-learn's handwritten digits, 8 × 8 pixels, coloured as by Kim et al. (CVPR 2019): {sizes}",
+        "colours": f"train: a colour for each digit, variance {data['color_variance']}; test: mean colours at random",
+        "CSAD": f"debias_weight {own['debias_weight']}, inner_steps {own['inner_steps']}, rate {train['rate']}, "
+        f"batch {train['batch_size']}",
+        "selection": run.result["selection"],
+        "versions": f"csad {about['csad']}, torch {about['torch']}, Python {about['python']}, {about['device']}",
+        "command": f"csad demo --seed {','.join(map(str, seeds))}",
+    }

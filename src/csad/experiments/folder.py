@@ -1,0 +1,157 @@
+"""A run is a folder: config.toml, log.jsonl, checkpoint/, result.json. Nothing in it is a pickle."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from csad.data.pairs import Related
+from csad.data.samples import Classes, Number, Task
+from csad.errors import InputError
+from csad.experiments.values import toml
+
+
+@dataclass(frozen=True)
+class Folder:
+    """The files of one run."""
+
+    path: Path
+
+    @property
+    def config(self) -> Path:
+        """The resolved settings: enough to run it again."""
+        return self.path / "config.toml"
+
+    @property
+    def log(self) -> Path:
+        """One JSON line per logged step."""
+        return self.path / "log.jsonl"
+
+    @property
+    def checkpoint(self) -> Path:
+        """Weights, optimisers and place."""
+        return self.path / "checkpoint" / "state.safetensors"
+
+    @property
+    def result(self) -> Path:
+        """The figures, once the run has come to its end."""
+        return self.path / "result.json"
+
+    def begin(self, config: Mapping[str, Any], *, resume: bool, force: bool) -> bool:
+        """Whether there is an earlier sitting to go on from; an existing run is never overwritten unasked."""
+        if self._holds_run():
+            if resume:
+                self._same(config)
+                return True
+            if not force:
+                raise InputError(
+                    f"{self.path} already holds a run: give --resume to go on with it, --force to begin anew, "
+                    "or another --out."
+                )
+            for entry in self.path.iterdir():
+                shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
+        elif self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
+            raise InputError(f"{self.path} exists and is not a run of csad: give another --out.")
+        elif resume:
+            raise InputError(f"{self.path} holds no run to go on with: leave --resume out to begin one.")
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            write_whole(self.config, toml(dict(config)))
+        except OSError as error:
+            raise InputError(f"{self.path} cannot be written ({error.strerror}): give another --out.") from error
+        return False
+
+    def _holds_run(self) -> bool:
+        """Whether csad made this folder: others have a config.toml too, and must not be emptied."""
+        return self.config.is_file() and "csad" in self.read_config()
+
+    def read_config(self) -> dict[str, Any]:
+        """The run's settings."""
+        if not self.config.is_file():
+            raise InputError(
+                f"{self.path} is not a run folder (it holds no config.toml): give one that csad train made."
+            )
+        try:
+            return tomllib.loads(self.config.read_text())
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise InputError(f"{self.config} cannot be read ({error}): train the run again.") from error
+
+    def read_result(self) -> dict[str, Any] | None:
+        """The figures of a run that came to its end."""
+        if not self.result.exists():
+            return None
+        try:
+            found: dict[str, Any] = json.loads(self.result.read_text())
+        except ValueError as error:
+            raise InputError(f"{self.result} cannot be read ({error}): remove it and give --resume.") from error
+        return found
+
+    def _same(self, config: Mapping[str, Any]) -> None:
+        before, now = self.read_config(), tomllib.loads(toml(dict(config)))
+        changed = sorted(
+            f"{section}.{key}" if isinstance(now.get(section), dict) else section
+            for section in before.keys() | now.keys()
+            for key in _keys(before.get(section)) | _keys(now.get(section))
+            if _entry(before.get(section), key) != _entry(now.get(section), key)
+        )
+        if changed:
+            raise InputError(
+                f"{self.path} was begun with other settings ({', '.join(changed)}): give the same ones to go on "
+                "with it, or another --out."
+            )
+
+
+def _keys(section: Any) -> set[str]:
+    return set(section) if isinstance(section, dict) else {""}
+
+
+def _entry(section: Any, key: str) -> Any:
+    return section.get(key) if isinstance(section, dict) else section
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Writes a file in one move, so that nobody finds half of it."""
+    fresh = path.with_name(path.name + ".new")
+    fresh.write_text(text)
+    fresh.replace(path)
+
+
+def describe(task: Task) -> dict[str, Any]:
+    """The task as plain values, so that a run can be loaded without its data."""
+    return {
+        "name": task.name,
+        "shape": task.shape,
+        "target": _label(task.target),
+        "target_names": task.target.names if isinstance(task.target, Classes) else (),
+        "biases": tuple(_label(bias) for bias in task.biases),
+        "bias_names": task.bias_names,
+        "bias_classes": tuple(bias.names if isinstance(bias, Classes) else () for bias in task.biases),
+        "related": task.related.rule,
+        "tolerance": task.related.tolerance,
+    }
+
+
+def task_from(about: Mapping[str, Any]) -> Task:
+    """The task that ``describe`` described."""
+    target = Classes(about["target"], tuple(about["target_names"])) if about["target"] else Number()
+    return Task(
+        name=about["name"],
+        shape=tuple(about["shape"]),
+        target=target,
+        biases=tuple(
+            Classes(count, tuple(names)) if count else Number()
+            for count, names in zip(about["biases"], about["bias_classes"], strict=True)
+        ),
+        bias_names=tuple(about["bias_names"]),
+        related=Related(about["related"], tuple(about["tolerance"])),
+    )
+
+
+def _label(label: Classes | Number) -> int:
+    """The number of classes, 0 for a number."""
+    return int(label.count) if isinstance(label, Classes) else 0

@@ -1,0 +1,162 @@
+"""Settings of a run: a task's TOML file, a preset over it, and what the user sets, checked against the signatures."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import resources
+from typing import Any
+
+from csad.errors import InputError, unknown
+from csad.experiments.values import settings_of, typed
+from csad.methods.method import Course
+from csad.nets.parts import Sizes, own_class
+from csad.registry import BACKBONES, METHODS
+
+# What a reader of the paper may type, and what it is called here.
+PAPER_NAMES = {
+    "lambda": "debias_weight",
+    "λ": "debias_weight",
+    "K": "inner_steps",
+    "alpha": "scale",
+    "α": "scale",
+    "tau": "sharpness",
+    "τ": "sharpness",
+    "c": "walk_on",
+    "sigma2": "data.color_variance",
+    "σ²": "data.color_variance",
+    "lr": "train.rate",
+}
+SECTIONS = ("data", "net", "train", "settings")  # the last holds the method's own
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All that makes a run, as plain values: enough to run it again."""
+
+    data: dict[str, Any]
+    net: dict[str, Any]
+    train: dict[str, Any]
+    settings: dict[str, Any]  # of the method
+
+    def course(self) -> Course:
+        """The training settings, checked."""
+        return Course(**self.train)
+
+    def sizes(self, backbone: Any = None) -> Sizes:
+        """The sizes of the parts; ``backbone`` is a module of the user's own in place of the named one."""
+        own = settings_of(Sizes, leave_out=("settings",))
+        plain = {name: value for name, value in self.net.items() if name in own}
+        rest = {name: value for name, value in self.net.items() if name not in own}
+        if backbone is not None:
+            plain["backbone"] = backbone
+        return Sizes(**plain, settings=rest)
+
+
+def experiment(name: str) -> dict[str, Any]:
+    """The TOML file of a task, or nothing where it has none."""
+    file = resources.files("csad.experiments") / f"{name}.toml"
+    return tomllib.loads(file.read_text()) if "/" not in name and file.is_file() else {}
+
+
+def experiments() -> list[str]:
+    """The tasks that have a TOML file of their own."""
+    files = (resources.files("csad.experiments")).iterdir()
+    names = (file.name.removesuffix(".toml") for file in files if file.name.endswith(".toml"))
+    return sorted(name for name in names if name not in ("image", "series", "table"))
+
+
+def resolve(
+    method: str,
+    data: Any,
+    file: Mapping[str, Any],
+    given: Mapping[str, Any],
+    preset: str = "",
+) -> Plan:
+    """Settings from a TOML file, a preset and the user's own, in that order; all errors are raised together.
+
+    ``data`` is the data set's function, or None where the user brought a data set. A key is ``data.x``, ``net.x``,
+    ``train.x``, or bare for whatever section has it; a bare name that two sections have is an error.
+    """
+    chosen: dict[str, dict[str, Any]] = {s: dict(file.get(s, {})) for s in SECTIONS[:3]}
+    presets = file.get("presets", {})
+    if preset and preset not in presets:
+        raise unknown("preset", preset, presets)
+    overlay = presets.get(preset, {})
+    for section in SECTIONS[:3]:
+        chosen[section] |= overlay.get(section, {})
+    chosen["settings"] = file.get("methods", {}).get(method, {}) | overlay.get("methods", {}).get(method, {})
+    backbone = given.get("net.backbone", given.get("backbone", chosen["net"].get("backbone", "conv")))
+    if backbone != chosen["net"].get("backbone", "conv"):
+        # Another backbone brings its own settings; those of the file's backbone mean nothing to it.
+        plain = settings_of(Sizes)
+        chosen["net"] = {name: value for name, value in chosen["net"].items() if name in plain}
+    allowed = {
+        "data": settings_of(data, leave_out=("data_root", "path")) if data else {},
+        "net": settings_of(Sizes, leave_out=("settings",)) | _backbone_settings(backbone),
+        "train": settings_of(Course),
+        "settings": settings_of(METHODS[method], leave_out=("task", "nets", "course")),
+    }
+    problems = []
+    spelled: dict[tuple[str, str], str] = {}
+    for key, value in given.items():
+        try:
+            section, name = _place(key, allowed)
+            if (first := spelled.setdefault((section, name), key)) != key:
+                raise InputError(f"The setting '{first}' is given twice, the second time as '{key}'; give it once.")
+            chosen[section][name] = typed(key, value, allowed[section][name].annotation)
+        except InputError as error:
+            problems.append(str(error))
+    if problems:
+        raise InputError(" ".join(problems))
+    for section, names in allowed.items():
+        defaults = {n: p.default for n, p in names.items() if _is_plain(p.default)}
+        chosen[section] = defaults | {n: typed(n, v, names[n].annotation) for n, v in chosen[section].items()}
+    return Plan(**chosen)
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a run's config can hold it; another default of a user's class stays with the class."""
+    return all(map(_is_plain, value)) if isinstance(value, tuple) else isinstance(value, bool | int | float | str)
+
+
+def _backbone_settings(backbone: Any) -> dict[str, Any]:
+    if not isinstance(backbone, str):
+        return {}
+    if ":" in backbone:
+        return settings_of(own_class(backbone))
+    return settings_of(BACKBONES[backbone], leave_out=("shape",))
+
+
+def _place(key: str, allowed: Mapping[str, Mapping[str, Any]]) -> tuple[str, str]:
+    """The section and name that a key means."""
+    section, dot, name = key.rpartition(".")
+    if dot:
+        if section not in allowed:
+            raise unknown("section of settings", section, SECTIONS[:3])
+        if name not in allowed[section]:
+            raise unknown(f"setting of {section}", name, allowed[section])
+        return section, name
+    homes = [s for s in SECTIONS if name in allowed[s]]
+    if not homes and name in PAPER_NAMES:
+        raise InputError(f"'{name}' is called {PAPER_NAMES[name]} here: write {PAPER_NAMES[name]}=….")
+    if not homes:
+        raise unknown("setting", name, {n for names in allowed.values() for n in names})
+    if len(homes) > 1:
+        spelled = " or ".join(f"{home}.{name}" for home in homes)
+        raise InputError(f"The setting '{name}' could mean {spelled}: write which.")
+    return homes[0], name
+
+
+def from_words(words: list[str]) -> dict[str, str]:
+    """``["a=1", "train.b=2"]`` as a dict of text."""
+    found: dict[str, str] = {}
+    for word in words:
+        key, equals, value = word.partition("=")
+        if not equals or not key:
+            raise InputError(f"A setting must read name=value, not '{word}'.")
+        if key in found:
+            raise InputError(f"The setting '{key}' is given twice; give it once.")
+        found[key] = value
+    return found

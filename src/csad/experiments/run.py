@@ -1,0 +1,108 @@
+"""A trained run: what it predicts, what it knows, how well it does; loaded from its folder without its data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from csad.auditing.metrics import figures
+from csad.data.samples import Classes, Dataset, Samples, as_float
+from csad.errors import InputError
+from csad.experiments.build import build, read
+from csad.experiments.folder import Folder, task_from
+from csad.experiments.plan import SECTIONS, Plan
+from csad.methods.method import Method
+from csad.training import checkpoint
+from csad.training.batches import CHUNK
+from csad.training.device import choose_device
+from csad.training.log import Log
+
+OWN = "own"  # what a config calls a task or a backbone that was given from Python
+
+
+@dataclass
+class Run:
+    """A trained model with its settings, figures and log, and the folder where it is kept, if any."""
+
+    method: Method
+    config: dict[str, Any]
+    result: dict[str, Any]
+    log: Log
+    folder: Path | None = None
+    view: Callable[[Tensor], Tensor] = as_float
+
+    def predict(self, x: Any) -> NDArray[Any]:
+        """Class numbers (n,), or numbers for a task that asks for one."""
+        out = self._each(x, self.method.predict)
+        return np.asarray(out.argmax(1) if out.shape[1] > 1 else out[:, 0])
+
+    def predict_proba(self, x: Any) -> NDArray[Any]:
+        """Probabilities (n, classes)."""
+        return np.asarray(self._each(x, self.method.predict).softmax(1))
+
+    def transform(self, x: Any) -> NDArray[Any]:
+        """h_y (n, branch): the representation that knows y and should not know b."""
+        return self.features(x, "h_y")
+
+    def features(self, x: Any, layer: str) -> NDArray[Any]:
+        """What one layer knows of x: "h" or "h_y"."""
+        return np.asarray(self._each(x, lambda rows: self.method.features(rows)[layer]))
+
+    @torch.no_grad()
+    def _each(self, x: Any, call: Callable[[Tensor], Tensor]) -> Tensor:
+        try:
+            # torch cannot share what is read-only or runs backwards: such arrays are copied.
+            x = torch.as_tensor(x if isinstance(x, Tensor) else np.require(x, requirements=("C", "W")))
+        except (ValueError, TypeError) as error:
+            raise InputError("x must be an array of numbers, its rows all of one length.") from error
+        shape = tuple(self.method.task.shape)
+        if x.ndim == 0 or tuple(x.shape[1:]) != shape:
+            raise InputError(f"x must have rows of shape {shape}, not {tuple(x.shape[1:])}.")
+        device = next(self.method.parameters()).device
+        self.method.eval()
+        return torch.cat([call(self.view(rows.to(device))).cpu() for rows in x.split(CHUNK)])
+
+
+def load(folder: str | Path, *, backbone: nn.Module | None = None, device: str = "auto") -> Run:
+    """A run from its folder, without its data; ``backbone`` is needed where the run was trained with a module."""
+    files = Folder(Path(folder))
+    config = files.read_config()
+    try:
+        plan = Plan(**{name: config[name] for name in SECTIONS})
+        if plan.net["backbone"] == OWN and backbone is None:
+            raise InputError(f"{folder} was trained with a backbone of your own: give it again as backbone=.")
+        if not files.checkpoint.exists():
+            raise InputError(f"{folder} holds no checkpoint yet: go on with csad train --resume.")
+        model = build(task_from(config["about"]), config["method"], plan, config["seed"], backbone)
+        config["task"]
+    except (KeyError, TypeError) as error:
+        raise InputError(f"{files.config} is not whole ({error}): train the run again.") from error
+    checkpoint.load(files.checkpoint, model)
+    return Run(model.to(choose_device(device)), config, files.read_result() or {}, Log(files.log), files.path)
+
+
+def data_of(run: Run, data_root: Path | None = None) -> Dataset:
+    """The data set that a run was trained on, read again."""
+    if run.config["task"] == OWN:
+        raise InputError("This run was trained on data given from Python: call csad.evaluate(run, dataset) there.")
+    return read(run.config["task"], run.config["data"], data_root)
+
+
+def evaluate(run: Run, dataset: Dataset) -> dict[str, dict[str, float]]:
+    """Figures by split; x is seen through the data set's own view."""
+    seen = replace(run, view=dataset.view)
+    return {name: _figures(seen, samples) for name, samples in dataset.splits.items()}
+
+
+def _figures(run: Run, samples: Samples) -> dict[str, float]:
+    predicted, y = run.predict(samples.x), samples.y.cpu().numpy()
+    if isinstance(run.method.task.target, Classes):
+        return figures(predicted, y)
+    return {"mean_squared_error": float(np.mean((predicted - y) ** 2))}
