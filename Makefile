@@ -26,7 +26,7 @@ test: lint
 	$(BIN)/python -m pytest -n 2
 
 docs: $(READY)
-	$(BIN)/python docs/make_pictures.py
+	$(BIN)/python docs/write.py
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
+from csad.errors import Interrupted
 from csad.training.fit import fit
-from csad.training.stop import Interrupted
 
 CPU = torch.device("cpu")
 

@@ -1,4 +1,4 @@
-"""The one error that is the user's to mend: what was wanted, what came, what to do."""
+"""How csad ends early: input that the user must mend, a training that was stopped, one that diverged."""
 
 from __future__ import annotations
 
@@ -8,6 +8,14 @@ from difflib import get_close_matches
 
 class InputError(ValueError):
     """Something the user gave cannot be used; the message is one clear sentence, shown without a traceback."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """The training was asked to stop, and its state is saved."""
+
+
+class Diverged(RuntimeError):
+    """A loss or a weight is no longer a number; the last checkpoint is from before."""
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> InputError:

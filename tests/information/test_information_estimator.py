@@ -88,7 +88,7 @@ def test_scores_of_an_estimator_are_those_of_the_transcription_of_its_nets(form,
         m.sharpness_y.theta.fill_(2.0)
         m.sharpness_b.theta.fill_(-3.0)
         h_y, h_b = features()
-        tau_y, tau_b = 10 * torch.exp(torch.tensor([0.2, -0.3], dtype=torch.float64))
+        tau_y, tau_b = 12.0, 10 * torch.exp(torch.tensor(-0.3, dtype=torch.float64))
         slow = reference.similarity(m.M_y(h_y), m.M_b(h_b), tau_y, tau_b, form, kind)
         assert (m(h_y, h_b) - slow).abs().max() < 1e-9
 
@@ -126,3 +126,12 @@ def test_estimators_of_many_runs_at_once_equal_a_loop():
         together = torch.func.vmap(scores)(weights, buffers, h_y, h_b)
         loop = torch.stack([run(y, b) for run, y, b in zip(runs, h_y, h_b, strict=True)])
     assert (together - loop).abs().max() < 1e-12
+
+
+def test_one_scale_serves_both_sets_where_two_are_not_asked_for():
+    nets = (torch.nn.Linear(6, 4), torch.nn.Linear(6, 4))
+    m = Estimator(*nets, Similarity(), scale=2.0, two_scales=False)
+    with torch.no_grad():
+        m.scale_related.theta.fill_(1.0)
+    assert [a.item() for a in m.scale()] == [3.0, 3.0]
+    assert set(m.scales()) == NAMES - {"scale_other"}

@@ -1,11 +1,27 @@
 """The command line. Importing it loads neither torch nor the rooms: each command fetches what it needs."""
 
+from __future__ import annotations
+
+import sys
+
+import typer
+
 from csad.cli.app import app
 
 
 def main() -> None:
-    """Runs the command that the user typed."""
-    app(prog_name="csad")
+    """Runs the command that the user typed; a slip of the command line itself is told in one sentence, too."""
+    words = sys.argv[1:] or ["--help"]
+    try:
+        code = typer.main.get_command(app).main(words, prog_name="csad", standalone_mode=False)
+    except typer.Abort:
+        code = 130
+    except Exception as error:
+        if not hasattr(error, "format_message"):
+            raise
+        typer.echo(f"csad: {error.format_message()} See csad --help.", err=True)
+        code = 2
+    sys.exit(code)
 
 
 __all__ = ["app", "main"]

@@ -51,6 +51,7 @@ def demo(
     seed: Annotated[str, typer.Option(help="One seed, or several: 0,1,2.")] = "0",
     force: Annotated[bool, typer.Option("--force", help="Train again even where finished runs are there.")] = False,
     device: Device = "cpu",
+    data_root: DataRoot = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -150,6 +151,7 @@ def _show_figures(console: Console, result: dict[str, Any], place: str) -> None:
 @one_sentence
 def list_(
     what: Annotated[str, typer.Argument(help="methods, datasets, backbones, bounds or tables; all if not given.")] = "",
+    data_root: DataRoot = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import typer
 
-from csad.errors import InputError
+from csad.errors import Diverged, InputError, Interrupted
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -34,11 +34,9 @@ def one_sentence(command: Callable[P, R]) -> Callable[P, R]:
         except InputError as error:
             raise _fail(str(error), 2, kwargs) from None
         except KeyboardInterrupt as stop:
-            kept = " Give --resume to go on." if type(stop).__name__ == "Interrupted" else ""
+            kept = " Give --resume to go on." if isinstance(stop, Interrupted) else ""
             raise _fail(f"Stopped.{kept}", 130, kwargs) from None
-        except Exception as error:
-            if type(error).__name__ != "Diverged":
-                raise
+        except Diverged as error:
             raise _fail(str(error), 1, kwargs) from None
 
     return guarded

@@ -99,6 +99,7 @@ def _pooch(name: str, by_hand: str) -> Any:
         import pooch
     except ImportError as error:
         raise InputError(f"{name} is fetched with pooch, which is not installed: install it, or {by_hand}.") from error
+    pooch.get_logger().setLevel("WARNING")  # it would write a line of its own to stderr for each mirror
     return pooch
 
 

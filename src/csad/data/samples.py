@@ -58,11 +58,11 @@ class Samples:
     """
 
     def __init__(self, x: Any, y: Any, b: Any, extra: Mapping[str, Any] | None = None) -> None:
-        self.x = _tensor(x, "x")
-        self.y = _tensor(y, "y")
-        b = _tensor(b, "b")
+        self.x = to_tensor(x, "x")
+        self.y = to_tensor(y, "y")
+        b = to_tensor(b, "b")
         self.b = b[:, None] if b.ndim == 1 else b
-        self.extra = {name: _tensor(values, name) for name, values in (extra or {}).items()}
+        self.extra = {name: to_tensor(values, name) for name, values in (extra or {}).items()}
         self._check()
 
     @classmethod
@@ -105,7 +105,8 @@ class Samples:
             raise InputError(f"x holds NaN or infinity (first in row {bad}): fill in or drop such rows.")
 
 
-def _tensor(values: Any, name: str) -> Tensor:
+def to_tensor(values: Any, name: str) -> Tensor:
+    """The values as a tensor; what cannot be one is named in the error."""
     if isinstance(values, Tensor):
         return values
     try:

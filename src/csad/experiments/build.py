@@ -11,7 +11,7 @@ from torch import nn
 
 from csad.data.arrays import from_npz
 from csad.data.samples import Dataset, Task
-from csad.errors import InputError
+from csad.errors import InputError, unknown
 from csad.experiments.plan import Plan, experiment, resolve
 from csad.experiments.values import settings_of
 from csad.methods.method import Method
@@ -40,7 +40,11 @@ def plan_run(
 def read(name: str, settings: Mapping[str, Any], data_root: Path | None) -> Dataset:
     """The data set of that name, or the .npz file."""
     maker = _maker(name)
-    extra: dict[str, Any] = {"data_root": data_root} if "data_root" in settings_of(maker) else {}
+    known = settings_of(maker)
+    for key in settings:  # of a run's config, which may be older than the data set
+        if key not in known:
+            raise unknown("setting of data", key, known)
+    extra: dict[str, Any] = {"data_root": data_root} if "data_root" in known else {}
     if maker is from_npz:
         extra["path"] = Path(name)
     dataset: Dataset = maker(**settings, **extra)

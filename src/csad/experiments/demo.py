@@ -50,8 +50,8 @@ def run_demo(out: Path, seeds: Sequence[int], teller: Teller, *, force: bool, de
     page = demo_page(
         title="Digits that lean on colour, and digits that do not",
         contestants=[_contestant(name, several[0], dataset) for name, several in runs.items()],
-        train_pictures=_pictures(dataset.train),
-        test_pictures=_pictures(dataset.splits["test"]),
+        train_pictures=pictures(dataset.train),
+        test_pictures=pictures(dataset.splits["test"]),
         colors=[(int(r), int(g), int(b)) for r, g, b in PALETTE],
         classes=[str(digit) for digit in range(10)],
         facts=_facts(runs["csad"][0], dataset, seeds),
@@ -117,7 +117,7 @@ def _probes(run: Run, dataset: Dataset) -> list[Probe]:
     return found
 
 
-def _pictures(samples: Samples) -> NDArray[np.uint8]:
+def pictures(samples: Samples) -> NDArray[np.uint8]:
     """Rows of digits 0 … 9, the first of each in the split."""
     first = [np.flatnonzero(samples.y.numpy() == digit)[:PICTURES_PER_DIGIT] for digit in range(10)]
     order = np.stack(first, axis=1).flatten()

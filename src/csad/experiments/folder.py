@@ -44,6 +44,8 @@ class Folder:
 
     def begin(self, config: Mapping[str, Any], *, resume: bool, force: bool) -> bool:
         """Whether there is an earlier sitting to go on from; an existing run is never overwritten unasked."""
+        if resume and force:
+            raise InputError("--resume goes on with a run and --force begins it anew: give one of the two.")
         if self._holds_run():
             if resume:
                 self._same(config)

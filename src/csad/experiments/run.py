@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from csad.auditing.metrics import figures
-from csad.data.samples import Classes, Dataset, Samples, as_float
-from csad.errors import InputError
+from csad.data.samples import Classes, Dataset, Samples, as_float, to_tensor
+from csad.errors import InputError, unknown
 from csad.experiments.build import build, read
 from csad.experiments.folder import Folder, task_from
 from csad.experiments.plan import SECTIONS, Plan
@@ -53,15 +53,13 @@ class Run:
 
     def features(self, x: Any, layer: str) -> NDArray[Any]:
         """What one layer knows of x: "h" or "h_y"."""
+        if layer not in ("h", "h_y"):
+            raise unknown("layer", layer, ("h", "h_y"))
         return np.asarray(self._each(x, lambda rows: self.method.features(rows)[layer]))
 
     @torch.no_grad()
     def _each(self, x: Any, call: Callable[[Tensor], Tensor]) -> Tensor:
-        try:
-            # torch cannot share what is read-only or runs backwards: such arrays are copied.
-            x = torch.as_tensor(x if isinstance(x, Tensor) else np.require(x, requirements=("C", "W")))
-        except (ValueError, TypeError) as error:
-            raise InputError("x must be an array of numbers, its rows all of one length.") from error
+        x = to_tensor(x, "x")
         shape = tuple(self.method.task.shape)
         if x.ndim == 0 or tuple(x.shape[1:]) != shape:
             raise InputError(f"x must have rows of shape {shape}, not {tuple(x.shape[1:])}.")
@@ -70,8 +68,17 @@ class Run:
         return torch.cat([call(self.view(rows.to(device))).cpu() for rows in x.split(CHUNK)])
 
 
-def load(folder: str | Path, *, backbone: nn.Module | None = None, device: str = "auto") -> Run:
-    """A run from its folder, without its data; ``backbone`` is needed where the run was trained with a module."""
+def load(
+    folder: str | Path,
+    *,
+    backbone: nn.Module | None = None,
+    view: Callable[[Tensor], Tensor] = as_float,
+    device: str = "auto",
+) -> Run:
+    """A run from its folder, without its data.
+
+    ``backbone`` and ``view`` are needed again where the run was trained with a module or a view of one's own.
+    """
     files = Folder(Path(folder))
     config = files.read_config()
     try:
@@ -85,7 +92,7 @@ def load(folder: str | Path, *, backbone: nn.Module | None = None, device: str =
     except (KeyError, TypeError) as error:
         raise InputError(f"{files.config} is not whole ({error}): train the run again.") from error
     checkpoint.load(files.checkpoint, model)
-    return Run(model.to(choose_device(device)), config, files.read_result() or {}, Log(files.log), files.path)
+    return Run(model.to(choose_device(device)), config, files.read_result() or {}, Log(files.log), files.path, view)
 
 
 def data_of(run: Run, data_root: Path | None = None) -> Dataset:

@@ -69,8 +69,8 @@ def train(
     ``settings`` (``{"train.epochs": 3}``) and bare keywords (``debias_weight=2``) are what ``--set`` takes. With
     ``out`` the run is kept as a folder from which it can go on (``resume``) and be loaded.
     """
-    if seed < 0:
-        raise InputError(f"seed must be 0 or more, not {seed}.")
+    if not 0 <= seed < 2**63:
+        raise InputError(f"seed must be 0 or more, and below 2**63, not {seed}.")
     seed = int(seed)  # NumPy's numbers are no JSON
     root = Path(data_root) if data_root is not None else None
     dataset, plan = plan_run(task, method, dict(settings or {}) | bare, preset, root)

@@ -63,8 +63,10 @@ def _one(name: str, value: Any, kind: Any) -> Any:
     if isinstance(value, bool):
         raise wrong
     try:
+        if kind is int and text is not None and text.lstrip("+-").isdigit():
+            return int(text)  # exact, where a float would round
         number = float(value)
-        whole = int(text if text is not None and text.lstrip("+-").isdigit() else number)
+        whole = int(number)
     except (TypeError, ValueError, OverflowError) as error:
         raise wrong from error
     if kind is int and whole != number:

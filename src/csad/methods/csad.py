@@ -10,8 +10,9 @@ import torch
 from torch import Tensor
 
 from csad.data.samples import Task
-from csad.errors import InputError
+from csad.errors import InputError, unknown
 from csad.information import Estimator, Similarity
+from csad.information.bounds.cs import PAIRS
 from csad.methods.method import Course, Encoded, Method, Stage, Update
 from csad.methods.terms import at_chance, bias_loss, recent
 from csad.nets.parts import Nets
@@ -58,6 +59,8 @@ class Csad(Method):
             # Only the authors' sums divide by α; elsewhere two of them could raise a bound without any information.
             two_scales=bound == "cs" and pairs == "sum",
         )
+        if pairs not in PAIRS:
+            raise unknown("form of I_CS", pairs, PAIRS)
         self.inner_steps = inner_steps
         self.bound = partial(BOUNDS[bound], pairs=pairs) if bound == "cs" else BOUNDS[bound]
         self.debias_weight: Tensor
@@ -95,7 +98,7 @@ class Csad(Method):
         """A target at chance, an estimator that learns nothing, scales that run away."""
         found = []
         if stage == "debias" and at_chance(curves["target"], self.task.target):
-            found.append("The target branch has fallen to chance: lower debias_weight or train.rate.")
+            found.append("The target branch is at chance: lower debias_weight or train.rate.")
         if stage == "estimator" and len(curves["estimator"]) > 3:
             start, now = curves["estimator"][0], recent(curves["estimator"])
             if start - now < 0.001 * abs(start):

@@ -108,6 +108,8 @@ class Course:
             ),
             (self.rate <= 0 or self.pretrain_rate <= 0, "train.rate and train.pretrain_rate must be above 0"),
             (self.weight_decay < 0, "train.weight_decay must not be negative"),
+            (not 0 < self.decay <= 1, "train.decay must lie above 0 and at most at 1"),
+            (self.decay_every < 0, "train.decay_every must not be negative (0: the rate stays)"),
             (
                 min(self.epochs, self.target_epochs, self.bias_epochs, self.estimator_epochs) < 0,
                 "epochs cannot be negative",

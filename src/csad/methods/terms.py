@@ -25,7 +25,7 @@ def known_mean(values: Tensor, mask: Tensor) -> Tensor:
 
 def label_loss(out: Tensor, label: Tensor, kind: Classes | Number) -> Tensor:
     """Cross-entropy of logits (n, classes), or squared error of numbers (n, 1), over the known labels."""
-    mask = known(label)
+    mask = known(label if isinstance(kind, Classes) else label.to(out.dtype))
     if isinstance(kind, Classes):
         values = cross_entropy(out, torch.where(mask, label, 0).long(), reduction="none")
     else:

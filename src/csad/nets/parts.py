@@ -100,7 +100,7 @@ def own_class(path: str) -> Any:
     place, _, name = path.partition(":")
     try:
         module = importlib.import_module(place)
-    except (ImportError, SyntaxError, ValueError, TypeError) as error:
+    except Exception as error:  # a module of the user's own may raise anything
         reason = _reason(error)
         raise InputError(f"The backbone '{path}' cannot be imported ({reason}): give package.module:Class.") from error
     if not callable(getattr(module, name, None)):

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from csad.data.samples import Dataset
+from csad.errors import Diverged, Interrupted
 from csad.methods.method import Encoded, Method, Stage
 from csad.training import checkpoint
 from csad.training.batches import FRESH, Batches
@@ -18,8 +19,8 @@ from csad.training.checkpoint import Place
 from csad.training.descent import Optimisers
 from csad.training.device import exactness
 from csad.training.iterate import iterate, moves_encoder
-from csad.training.log import Diverged, Guard, Log
-from csad.training.stop import Interrupted, Request, stop_request
+from csad.training.log import Guard, Log
+from csad.training.stop import Request, stop_request
 
 LOG_EVERY = 10  # steps
 SAVE_EVERY = 60.0  # seconds, at the next end of an epoch; the end of a stage is always saved
@@ -80,7 +81,7 @@ def fit(
         log.cut(place.step)
     else:
         method.prepare(dataset.train.to(device))
-        log.cut(-1)
+        log.cut(0)
     batches = Batches(dataset, course, seed, device)
     now = time.monotonic()
     with stop_request() as request, exactness(course.precision, deterministic):

@@ -11,9 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-
-class Diverged(RuntimeError):
-    """A loss or a weight is no longer a number; the last checkpoint is from before."""
+from csad.errors import Diverged
 
 
 class Log:
@@ -23,7 +21,7 @@ class Log:
         self.path = path
         self.lines: list[dict[str, Any]] = []
         if path and path.exists():
-            self.lines = [json.loads(line) for line in path.read_text().splitlines() if line.endswith("}")]
+            self.lines = [line for text in path.read_text().splitlines() if (line := _read(text)) is not None]
 
     def write(self, line: Mapping[str, Any]) -> None:
         """Adds a line."""
@@ -33,8 +31,8 @@ class Log:
                 file.write(json.dumps(line) + "\n")
 
     def cut(self, step: int) -> None:
-        """Forgets the lines of later steps than the checkpoint's: they will be written again."""
-        self.lines = [line for line in self.lines if line["step"] <= step]
+        """Forgets the lines from a step on: they will be written again."""
+        self.lines = [line for line in self.lines if line["step"] < step]
         if self.path:
             self.path.write_text("".join(json.dumps(line) + "\n" for line in self.lines))
 
@@ -54,6 +52,15 @@ class Log:
     def seconds(self) -> float:
         """How long the training had run at the last line."""
         return max((line.get("seconds", 0.0) for line in self.lines), default=0.0)
+
+
+def _read(text: str) -> dict[str, Any] | None:
+    """A line of the log; None for one that a crash has cut off."""
+    try:
+        line = json.loads(text)
+    except json.JSONDecodeError:
+        return None
+    return line if isinstance(line, dict) and "step" in line else None
 
 
 class Guard:

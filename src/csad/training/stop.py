@@ -9,10 +9,6 @@ from contextlib import contextmanager
 from types import FrameType
 
 
-class Interrupted(KeyboardInterrupt):
-    """The training was asked to stop, and its state is saved."""
-
-
 class Request:
     """Whether a stop was asked for."""
 

@@ -1,0 +1,45 @@
+"""The demonstration, whole: what the README's first command promises."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+
+@pytest.fixture(scope="module")
+def demonstration(tmp_path_factory):
+    """The real command with its real settings, once: the longest test there is, about a minute and a half."""
+    place = tmp_path_factory.mktemp("demonstration")
+    command = [sys.executable, "-m", "csad", "demo", "--json", "--quiet"]
+    done = subprocess.run(command, cwd=place, capture_output=True, text=True, check=True)
+    return place, json.loads(done.stdout)
+
+
+def test_csad_beats_vanilla_by_25_points_with_as_many_target_updates(demonstration):
+    _, summary = demonstration
+    vanilla, csad = summary["methods"]["vanilla"], summary["methods"]["csad"]
+    assert csad["accuracy"] - vanilla["accuracy"] == pytest.approx(summary["gain"])
+    assert summary["gain"] >= 0.25
+    assert csad["target_updates"] == vanilla["target_updates"] > 0
+
+
+def test_it_ends_with_a_page_that_says_so_and_needs_no_network(demonstration):
+    place, summary = demonstration
+    page = (place / summary["report"]).read_text()
+    for figures in summary["methods"].values():
+        assert f"{100 * figures['accuracy']:.1f}" in page
+    assert page.count("<svg") >= 6
+    assert "http://" not in page
+    assert "https://" not in page
+
+
+def test_a_second_call_trains_nothing_again(demonstration):
+    place, summary = demonstration
+    stamps = {path: path.stat().st_mtime_ns for path in place.rglob("state.safetensors")}
+    again = subprocess.run(
+        [sys.executable, "-m", "csad", "demo", "--json"], cwd=place, capture_output=True, text=True, check=True
+    )
+    assert json.loads(again.stdout) == summary
+    assert {path: path.stat().st_mtime_ns for path in place.rglob("state.safetensors")} == stamps
+    assert len(stamps) == 2

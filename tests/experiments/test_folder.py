@@ -1,0 +1,195 @@
+"""A run's folder: when it may be begun, what it refuses, and a task as plain values."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from csad.data.pairs import Related
+from csad.data.samples import Classes, Number, Task
+from csad.errors import InputError
+from csad.experiments.folder import Folder, describe, task_from, write_whole
+from csad.experiments.values import toml
+
+CONFIG: dict[str, Any] = {
+    "csad": "0.1.0",
+    "seed": 0,
+    "train": {"epochs": 3, "rate": 0.1},
+    "net": {"head": (), "backbone": "mlp"},
+}
+
+
+def begun(place: Path) -> Folder:
+    folder = Folder(place)
+    assert folder.begin(CONFIG, resume=False, force=False) is False
+    (place / "log.jsonl").write_text("{}\n")
+    return folder
+
+
+def contents(place: Path) -> dict[str, str]:
+    return {str(path.relative_to(place)): path.read_text() for path in place.rglob("*") if path.is_file()}
+
+
+def test_a_new_run_makes_its_folder_and_writes_its_config(tmp_path: Path) -> None:
+    folder = Folder(tmp_path / "some" / "where" / "run")
+    assert folder.begin(CONFIG, resume=False, force=False) is False
+    wanted = CONFIG | {"net": {"head": [], "backbone": "mlp"}}
+    assert folder.read_config() == wanted
+    assert list(contents(folder.path)) == ["config.toml"]
+
+
+def test_an_empty_folder_may_be_begun_in(tmp_path: Path) -> None:
+    assert Folder(tmp_path).begin(CONFIG, resume=False, force=False) is False
+    assert Folder(tmp_path).read_config()["seed"] == 0
+
+
+def test_an_existing_run_is_never_overwritten_unasked(tmp_path: Path) -> None:
+    folder = begun(tmp_path / "run")
+    before = contents(folder.path)
+    with pytest.raises(InputError, match=r"already holds a run: give --resume .*, --force .*, or another --out"):
+        folder.begin(CONFIG, resume=False, force=False)
+    assert contents(folder.path) == before
+
+
+def test_force_begins_anew_over_a_run(tmp_path: Path) -> None:
+    folder = begun(tmp_path / "run")
+    folder.checkpoint.parent.mkdir()
+    folder.checkpoint.write_text("old")
+    assert folder.begin(CONFIG | {"seed": 5}, resume=False, force=True) is False
+    assert list(contents(folder.path)) == ["config.toml"]
+    assert folder.read_config()["seed"] == 5
+
+
+def test_force_begins_anew_through_a_link_and_leaves_what_links_point_at(tmp_path: Path) -> None:
+    folder = begun(tmp_path / "run")
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "kept").write_text("kept")
+    (folder.path / "to").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "link").symlink_to(folder.path)
+    Folder(tmp_path / "link").begin(CONFIG, resume=False, force=True)
+    assert list(contents(folder.path)) == ["config.toml"]
+    assert (tmp_path / "elsewhere" / "kept").read_text() == "kept"
+
+
+def test_resume_and_force_together_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="give one of the two"):
+        Folder(tmp_path / "run").begin(CONFIG, resume=True, force=True)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(("resume", "force"), [(False, False), (True, False), (False, True)])
+@pytest.mark.parametrize("name", ["notes.txt", "config.toml"])
+def test_a_folder_that_is_no_run_is_refused_even_with_force(
+    tmp_path: Path, name: str, resume: bool, force: bool
+) -> None:
+    (tmp_path / name).write_text("title = 'mine'\n")
+    with pytest.raises(InputError, match="exists and is not a run of csad: give another --out"):
+        Folder(tmp_path).begin(CONFIG, resume=resume, force=force)
+    assert contents(tmp_path) == {name: "title = 'mine'\n"}
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_a_file_in_the_place_of_the_folder_is_refused(tmp_path: Path, force: bool) -> None:
+    (tmp_path / "run").write_text("mine")
+    with pytest.raises(InputError, match="exists and is not a run"):
+        Folder(tmp_path / "run").begin(CONFIG, resume=False, force=force)
+    with pytest.raises(InputError, match=re.escape("cannot be written (Not a directory): give another --out")):
+        Folder(tmp_path / "run" / "deeper").begin(CONFIG, resume=False, force=force)
+    assert contents(tmp_path) == {"run": "mine"}
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_a_run_whose_config_is_broken_is_not_overwritten(tmp_path: Path, force: bool) -> None:
+    (tmp_path / "config.toml").write_bytes(b"csad = \xff\n")
+    with pytest.raises(InputError, match=r"config\.toml cannot be read"):
+        Folder(tmp_path).begin(CONFIG, resume=False, force=force)
+    assert (tmp_path / "config.toml").read_bytes() == b"csad = \xff\n"
+
+
+def test_resume_goes_on_with_a_run_of_the_same_settings(tmp_path: Path) -> None:
+    folder = begun(tmp_path / "run")
+    before = contents(folder.path)
+    assert folder.begin(CONFIG, resume=True, force=False) is True
+    assert contents(folder.path) == before
+
+
+def test_resume_without_a_run_is_an_input_error_that_makes_nothing(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="holds no run to go on with: leave --resume out"):
+        Folder(tmp_path / "run").begin(CONFIG, resume=True, force=False)
+    assert not (tmp_path / "run").exists()
+
+
+def test_resume_with_other_settings_names_all_that_changed(tmp_path: Path) -> None:
+    folder = begun(tmp_path / "run")
+    other = {
+        "csad": "0.1.0",
+        "seed": 1,
+        "train": {"epochs": 4, "rate": 0.1, "fresh": 1},
+        "net": {"backbone": "mlp"},
+        "more": {"a": 1},
+    }
+    with pytest.raises(InputError) as caught:
+        folder.begin(other, resume=True, force=False)
+    assert "was begun with other settings (more.a, net.head, seed, train.epochs, train.fresh)" in str(caught.value)
+    assert folder.read_config()["seed"] == 0
+
+
+def test_a_folder_without_a_config_is_no_run(tmp_path: Path) -> None:
+    for place in (tmp_path, tmp_path / "nowhere"):
+        with pytest.raises(InputError, match=re.escape("is not a run folder (it holds no config.toml)")):
+            Folder(place).read_config()
+
+
+@pytest.mark.parametrize("text", ["seed = ", "[train\n", "a = 1\na = 2\n", "\x00"])
+def test_a_broken_config_is_an_input_error_of_one_line(tmp_path: Path, text: str) -> None:
+    (tmp_path / "config.toml").write_text(text)
+    with pytest.raises(InputError, match=r"cannot be read .*: train the run again") as caught:
+        Folder(tmp_path).read_config()
+    assert "\n" not in str(caught.value)
+
+
+def test_a_result_is_read_once_it_is_there(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    assert folder.read_result() is None
+    folder.result.write_text(json.dumps({"metrics": {}}))
+    assert folder.read_result() == {"metrics": {}}
+
+
+def test_a_broken_result_is_an_input_error(tmp_path: Path) -> None:
+    (tmp_path / "result.json").write_text('{"metrics": ')
+    with pytest.raises(InputError, match=r"result\.json cannot be read"):
+        Folder(tmp_path).read_result()
+
+
+def test_a_file_is_replaced_as_a_whole(tmp_path: Path) -> None:
+    write_whole(tmp_path / "a.txt", "first")
+    write_whole(tmp_path / "a.txt", "σ²")
+    assert contents(tmp_path) == {"a.txt": "σ²"}
+
+
+TASKS = [
+    Task("table", (8,), Classes(2, ("no", "yes")), (Classes(3, ("a", "b", "c")), Classes(2)), ("race", "sex")),
+    Task("image", (3, 8, 8), Classes(10), (Classes(8),) * 3, ("r", "g", "b"), Related("near_bias", (1, 1, 0.5))),
+    Task(
+        "age", (2, 4), Number(), (Number(), Classes(2, ('the "one"', "σ²"))), ("height", "sex"), Related("same_sample")
+    ),
+]
+
+
+@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
+def test_a_task_comes_back_from_its_description(task: Task) -> None:
+    assert task_from(describe(task)) == task
+    assert task_from(tomllib.loads(toml({"about": describe(task)}))["about"]) == task
+
+
+def test_a_task_of_numpys_numbers_and_lists_comes_back_plain() -> None:
+    counts = np.array([2, 3])
+    task = Task("own", [4], Classes(counts[0]), (Classes(counts[1]),), ["b"], Related("near_bias", (np.float64(1.5),)))  # type: ignore[arg-type]
+    found = task_from(tomllib.loads(toml({"about": describe(task)}))["about"])
+    assert found == Task("own", (4,), Classes(2), (Classes(3),), ("b",), Related("near_bias", (1.5,)))

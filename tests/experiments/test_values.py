@@ -1,0 +1,193 @@
+"""Settings from text to typed values, and from values to TOML and back."""
+
+from __future__ import annotations
+
+import inspect
+import tomllib
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from csad.errors import InputError
+from csad.experiments.values import settings_of, toml, typed
+
+
+@pytest.mark.parametrize(
+    ("given_", "kind", "wanted"),
+    [
+        ("3", int, 3),
+        (" -7 ", int, -7),
+        ("+7", int, 7),
+        ("1e3", int, 1000),
+        ("2.0", int, 2),
+        (5, int, 5),
+        (5.0, int, 5),
+        (np.int64(5), int, 5),
+        ("9007199254740993", float, 9007199254740992.0),
+        ("0.25", float, 0.25),
+        (".5", float, 0.5),
+        ("5e-4", float, 0.0005),
+        (3, float, 3.0),
+        (np.float32(0.5), float, 0.5),
+        ("true", bool, True),
+        ("False", bool, False),
+        (True, bool, True),
+        ("cs", str, "cs"),
+        (" cs ", str, "cs"),
+        ("12", str, "12"),
+        ("", str, ""),
+        ("64", tuple[int, ...], (64,)),
+        ("64,32", tuple[int, ...], (64, 32)),
+        ("(64, 32)", tuple[int, ...], (64, 32)),
+        ("[64,32]", tuple[int, ...], (64, 32)),
+        ("(64,)", tuple[int, ...], (64,)),
+        ("", tuple[int, ...], ()),
+        ("()", tuple[int, ...], ()),
+        ([], tuple[int, ...], ()),
+        ([1, 2], tuple[int, ...], (1, 2)),
+        ((1, 2), tuple[float, ...], (1.0, 2.0)),
+        (4, tuple[int, ...], (4,)),
+        ("sex, race", tuple[str, ...], ("sex", "race")),
+        ("conv", str | np.ndarray, "conv"),
+        ("3", int | None, 3),
+    ],
+)
+def test_a_value_becomes_what_the_annotation_asks_for(given_: Any, kind: Any, wanted: Any) -> None:
+    found = typed("name", given_, kind)
+    assert found == wanted
+    assert type(found) is type(wanted)
+    if isinstance(wanted, tuple):
+        assert [type(item) for item in found] == [type(item) for item in wanted]
+
+
+@pytest.mark.parametrize(
+    ("given_", "kind", "words"),
+    [
+        ("three", int, "must be a whole number, not 'three'"),
+        ("2.5", int, "must be a whole number, not '2.5'"),
+        (2.5, int, "must be a whole number, not 2.5"),
+        ("", int, "must be a whole number, not ''"),
+        ("--3", int, "must be a whole number, not '--3'"),
+        ("²", int, "must be a whole number, not '²'"),
+        ("inf", int, "must be a whole number"),
+        ("nan", int, "must be a whole number"),
+        ("1e400", int, "must be a whole number"),
+        (True, int, "must be a whole number, not True"),
+        (None, int, "must be a whole number, not None"),
+        ([1], int, "must be a whole number"),
+        ("1,5", float, "must be a number, not '1,5'"),
+        ("nan", float, "must be a number, not 'nan'"),
+        ("-inf", float, "must be a number"),
+        (float("inf"), float, "must be a number, not inf"),
+        (False, float, "must be a number, not False"),
+        ("yes", bool, "must be true or false, not 'yes'"),
+        ("1", bool, "must be true or false, not '1'"),
+        (1, bool, "must be true or false, not 1"),
+        (3, str, "must be a word, not 3"),
+        (None, str, "must be a word, not None"),
+        ("64,x", tuple[int, ...], "must be a whole number, not 'x'"),
+        ("64, ,32", tuple[int, ...], "must be a whole number, not ' '"),
+        ([1.5], tuple[int, ...], "must be a whole number, not 1.5"),
+        ("3", dict, "cannot be set"),
+        ("3", list[int] | None, "cannot be set"),
+    ],
+)
+def test_another_value_is_an_input_error_that_says_what_is_wanted(given_: Any, kind: Any, words: str) -> None:
+    with pytest.raises(InputError, match=words) as caught:
+        typed("train.x", given_, kind)
+    assert str(caught.value).startswith("train.x ")
+
+
+def test_a_whole_number_too_large_for_a_float_is_not_rounded() -> None:
+    assert typed("seed", str(2**53 + 1), int) == 2**53 + 1
+    assert typed("seed", f"-{2**60 + 1}", int) == -(2**60) - 1
+
+
+def test_settings_are_the_parameters_less_those_left_out_and_those_gathered() -> None:
+    def member(task: object, *rest: int, width: int = 3, depth=2, **more: int) -> None: ...
+
+    found = settings_of(member, leave_out=("task",))
+    assert list(found) == ["width", "depth"]
+    assert (found["width"].annotation, found["width"].default) == (int, 3)
+    assert found["depth"].annotation is int
+
+
+def test_an_annotation_for_type_checkers_only_is_no_obstacle() -> None:
+    def member(x: NowhereDefined = 3) -> None: ...  # type: ignore[name-defined]  # noqa: F821
+
+    assert settings_of(member)["x"].default == 3
+    assert settings_of(member)["x"].kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
+
+
+PLAIN = {
+    "task": "digits",
+    "seed": 0,
+    "rate": 5e-05,
+    "large": 1e22,
+    "whole": 2.0,
+    "on": True,
+    "off": False,
+    "none": [],
+    "sizes": [128, 64],
+    "nested": [["a", "b"], []],
+    "net": {"head": [], "name": "x"},
+    "empty": {},
+}
+
+
+def test_plain_values_come_back_from_toml() -> None:
+    found = tomllib.loads(toml(PLAIN))
+    assert found == PLAIN
+    assert [type(value) for value in found.values()] == [type(value) for value in PLAIN.values()]
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        'say "so"',
+        "C:\\data\\new",
+        "\\",
+        '"',
+        '\\"',
+        "a\nb",
+        "tab\there",
+        "\x00\x1f\x7f",
+        "naïve σ² 数",
+        "🎨",
+        "",
+        "'''",
+    ],
+)
+def test_any_word_comes_back_from_toml(word: str) -> None:
+    assert tomllib.loads(toml({"word": word, "table": {"words": [word, word]}})) == {
+        "word": word,
+        "table": {"words": [word, word]},
+    }
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"])))
+def test_every_word_comes_back_from_toml(word: str) -> None:
+    assert tomllib.loads(toml({"a": word}))["a"] == word
+
+
+@given(st.floats(allow_nan=False) | st.integers(-(2**63), 2**63 - 1) | st.booleans())
+def test_every_number_comes_back_from_toml(number: float) -> None:
+    found = tomllib.loads(toml({"a": number}))["a"]
+    assert found == number
+    assert type(found) is type(number)
+
+
+def test_plain_keys_stand_before_the_tables_wherever_they_were_given() -> None:
+    assert tomllib.loads(toml({"a": 1, "net": {"b": 2}, "c": 3})) == {"a": 1, "net": {"b": 2}, "c": 3}
+
+
+def test_numpys_numbers_are_written_as_numbers() -> None:
+    values = {"a": np.int64(3), "b": np.float64(0.5), "c": [np.float32(0.25), np.uint8(7)]}
+    assert tomllib.loads(toml(values)) == {"a": 3, "b": 0.5, "c": [0.25, 7]}
+
+
+def test_tuples_are_written_as_lists() -> None:
+    assert tomllib.loads(toml({"a": (1, (2, 3))})) == {"a": [1, [2, 3]]}

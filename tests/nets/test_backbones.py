@@ -1,0 +1,142 @@
+"""The feature extractors: shapes and weights by hand, and what each refuses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from csad.errors import InputError
+from csad.nets.parts import make_backbone
+from csad.registry import BACKBONES
+
+
+def weights(name: str, shape: tuple[int, ...], **settings: Any) -> int:
+    return sum(weight.numel() for weight in make_backbone(name, shape, settings).parameters())
+
+
+def test_the_papers_net_turns_28_pixels_into_1024_features() -> None:
+    F = make_backbone("conv", (3, 28, 28), {})
+    # 28 - 4 = 24, halved 12; 12 - 4 = 8, halved 4: 64 maps of 4 x 4.
+    assert F(torch.zeros(2, 3, 28, 28)).shape == (2, 64 * 4 * 4)
+
+
+def test_the_papers_net_has_two_convolutions_of_64_filters() -> None:
+    assert weights("conv", (3, 28, 28)) == (3 * 64 * 25 + 64) + (64 * 64 * 25 + 64)
+
+
+def test_the_smallest_image_for_the_papers_net_gives_one_pixel_per_map() -> None:
+    # 16 - 4 = 12, halved 6; 6 - 4 = 2, halved 1.
+    assert make_backbone("conv", (1, 16, 20), {})(torch.zeros(1, 1, 16, 20)).shape == (1, 64 * 1 * 2)
+    with pytest.raises(InputError, match=r"at least 16 pixels, not \[20, 15\]: take 'small-conv'"):
+        make_backbone("conv", (1, 20, 15), {})
+
+
+def test_the_smallest_image_follows_from_the_kernel() -> None:
+    assert make_backbone("conv", (1, 10, 10), {"kernel": 3})(torch.zeros(1, 1, 10, 10)).shape == (1, 64)
+    with pytest.raises(InputError, match="at least 10 pixels"):
+        make_backbone("conv", (1, 9, 9), {"kernel": 3})
+
+
+def test_the_small_net_halves_the_sides_once() -> None:
+    assert make_backbone("small-conv", (3, 8, 8), {})(torch.zeros(2, 3, 8, 8)).shape == (2, 32 * 4 * 4)
+    assert weights("small-conv", (3, 8, 8), filters=4) == (3 * 4 * 9 + 4) + (4 * 4 * 9 + 4)
+
+
+def test_a_dense_net_takes_rows_of_any_shape_as_one_row() -> None:
+    F = make_backbone("mlp", (2, 3), {"hidden": (5, 4)})
+    assert F(torch.zeros(7, 2, 3)).shape == (7, 4)
+    assert weights("mlp", (2, 3), hidden=(5, 4)) == (6 * 5 + 5) + (5 * 4 + 4)
+
+
+def test_a_dense_net_ends_with_a_relu() -> None:
+    F = make_backbone("mlp", (3,), {"hidden": (16,)})
+    h = F(torch.randn(40, 3, generator=torch.Generator().manual_seed(0)))
+    assert h.min() == 0
+    assert h.max() > 0
+
+
+def test_a_dense_net_without_layers_gives_x_itself() -> None:
+    x = torch.arange(6.0).reshape(1, 2, 3)
+    assert torch.equal(make_backbone("mlp", (2, 3), {"hidden": ()})(x), x.flatten(1))
+
+
+def test_a_temporal_net_gives_one_row_per_series_of_any_length() -> None:
+    F = make_backbone("tcn", (2, 32), {})
+    assert F(torch.zeros(3, 2, 32)).shape == (3, 64)
+    assert F(torch.zeros(3, 2, 50)).shape == (3, 64)
+
+
+def test_a_temporal_net_has_six_convolutions_and_a_skip_where_the_width_changes() -> None:
+    first = (2 * 64 * 5 + 64) + (2 * 64 + 64)
+    assert weights("tcn", (2, 32)) == first + 5 * (64 * 64 * 5 + 64)
+    assert weights("tcn", (64, 32), layers=1) == 64 * 64 * 5 + 64
+
+
+@pytest.mark.parametrize("time", [0, 1, 17, 39])
+def test_a_temporal_net_at_time_t_does_not_see_what_comes_later(time: int) -> None:
+    layers = make_backbone("tcn", (2, 40), {"filters": 8})[:-2]
+    x = torch.randn(3, 2, 40, generator=torch.Generator().manual_seed(0))
+    later = x.clone()
+    later[..., time + 1 :] += 100
+    now = x.clone()
+    now[..., time] += 100
+    assert layers(x).shape == (3, 8, 40)
+    assert torch.equal(layers(x)[..., : time + 1], layers(later)[..., : time + 1])
+    assert not torch.equal(layers(x)[..., time], layers(now)[..., time])
+
+
+def test_a_temporal_net_sees_as_far_back_as_its_dilations_reach() -> None:
+    layers = make_backbone("tcn", (1, 40), {"layers": 3, "filters": 8, "kernel": 3})[:-2]
+    x = torch.randn(1, 1, 40, generator=torch.Generator().manual_seed(0))
+    reach = (3 - 1) * (1 + 2 + 4)
+    seen = torch.autograd.functional.jacobian(lambda x: layers(x)[0, :, -1], x).abs().sum((0, 1, 2))
+    assert torch.nonzero(seen).min() == 39 - reach
+
+
+def test_a_temporal_net_averages_over_time() -> None:
+    F = make_backbone("tcn", (2, 40), {"filters": 8})
+    x = torch.randn(3, 2, 40, generator=torch.Generator().manual_seed(0))
+    assert torch.allclose(F(x), F[:-2](x).mean(-1), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "words"),
+    [
+        ("conv", (28, 28), r"\(channels, height, width\), not \(28, 28\)"),
+        ("small-conv", (8,), r"\(channels, height, width\), not \(8,\)"),
+        ("tcn", (8,), r"\(channels, time\), not \(8,\)"),
+        ("tcn", (3, 8, 8), r"\(channels, time\), not \(3, 8, 8\)"),
+    ],
+)
+def test_x_of_another_kind_is_an_input_error(name: str, shape: tuple[int, ...], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        make_backbone(name, shape, {})
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "settings"),
+    [
+        ("conv", (3, 28, 28), {"filters": -1}),
+        ("conv", (3, 28, 28), {"kernel": 0}),
+        ("small-conv", (3, 8, 8), {"filters": 0}),
+        ("mlp", (8,), {"hidden": (4, 0)}),
+        ("tcn", (2, 32), {"layers": 0}),
+        ("tcn", (2, 32), {"filters": 0}),
+        ("tcn", (2, 32), {"kernel": -5}),
+    ],
+)
+def test_a_size_below_one_is_an_input_error(name: str, shape: tuple[int, ...], settings: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match=f"must be 1 or more, not net.{next(iter(settings))} = "):
+        make_backbone(name, shape, settings)
+
+
+def test_an_unknown_backbone_names_the_nearest() -> None:
+    with pytest.raises(InputError, match=r"No backbone is called 'convv'\. Nearest: conv\."):
+        make_backbone("convv", (3, 28, 28), {})
+
+
+def test_every_backbone_says_what_it_is() -> None:
+    assert {"conv", "mlp", "small-conv", "tcn"} <= set(BACKBONES.names())
+    assert all(len(BACKBONES.describe(name)) > 20 for name in BACKBONES.names())
