@@ -1,0 +1,40 @@
+"""The Python in the documents runs, and the figures in them are those of the files."""
+
+import importlib.util
+import re
+import warnings
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def python_blocks():
+    for page in PAGES:
+        for k, block in enumerate(re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.S)):
+            yield pytest.param(block, id=f"{page.name}-{k}")
+
+
+@pytest.mark.parametrize("block", list(python_blocks()))
+def test_examples_run(block, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        exec(compile(block, "example", "exec"), {"__name__": "example"})
+
+
+def test_links_lead_somewhere():
+    for page in PAGES:
+        for target in re.findall(r"\]\((?!http)([^)#]+)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page.name} → {target}"
+
+
+def test_figures_in_the_documents_are_those_of_the_files():
+    spec = importlib.util.spec_from_file_location("write", ROOT / "docs" / "write.py")
+    write = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(write)
+    assert write.readme_table() in (ROOT / "README.md").read_text()
+    assert (ROOT / "docs" / "results" / "README.md").read_text() == write.results_page()
+    assert (ROOT / "docs" / "pictures" / "problem.png").read_bytes() == write.problem_picture()
