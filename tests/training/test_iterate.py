@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import nn
 
+from csad.data.samples import Batch
 from csad.information import cs
 from csad.methods.method import Assign, Encoded, Update
 from csad.training.batches import Batches
@@ -67,7 +68,8 @@ def textbook(method, batches, rows, K, weight, rate, steps, weight_decay):
     """Algorithm 1 of the supplement with torch.optim.Adam, one per part, written out."""
     parts = {name: getattr(method, name) for name in ("F", "D_y", "P_y", "D_b", "P_b", "M")}
     adam = {name: torch.optim.Adam(p.parameters(), rate, weight_decay=weight_decay) for name, p in parts.items()}
-    batch = batches.batch(rows)
+    t = batches.train
+    batch = Batch(batches.view(t.x[rows]), t.y[rows], t.b[rows], rows)
     F, D_y, P_y, D_b, P_b, M = parts.values()
 
     def step(loss, *names):

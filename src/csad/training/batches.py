@@ -5,7 +5,8 @@ Nothing random has to be saved: a run that stops anywhere goes on with the very 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import numpy as np
 import torch
@@ -13,7 +14,8 @@ from torch import Tensor
 
 from csad.data.order import epoch_order
 from csad.data.samples import Batch, Dataset, Samples
-from csad.methods.method import Course, Encoded, Method
+from csad.methods.method import Course, Encoded, Features, Line, Method
+from csad.training.iterate import Source, moves_encoder
 
 OWN, FRESH = 0, 1  # streams: the iteration's mini-batches, and those of updates that want others
 CHUNK = 1000  # rows encoded or predicted at a time where no gradient is needed
@@ -33,33 +35,53 @@ class Batches:
         """The row numbers of each mini-batch of an epoch."""
         entropy = np.random.SeedSequence([self.seed, stage, epoch, stream]).generate_state(2, np.uint32)
         generator = torch.Generator().manual_seed(int(entropy[0]) << 31 | int(entropy[1]) >> 1)
-        c = self.course
+        c, n = self.course, len(self.train)
         balance = self.train.y if c.balance == "target" else None
-        n = len(self.train)
         order = epoch_order(n, min(c.batch_size, n), generator, partial=c.partial, balance=balance)
         return [rows.to(self.device) for rows in order]
-
-    def batch(self, rows: Tensor) -> Batch:
-        """The rows as a net sees them."""
-        t = self.train
-        return Batch(self.view(t.x[rows]), t.y[rows], t.b[rows], rows)
 
     def encode(self, method: Method, rows: Tensor, gradient: bool) -> Encoded:
         """The rows after F, in train mode only when the gradient will move it."""
         for part in method.encoder:
             method.get_submodule(part).train(gradient)
-        batch = self.batch(rows)
+        t = self.train
+        batch = Batch(self.view(t.x[rows]), t.y[rows], t.b[rows], rows)
         with torch.set_grad_enabled(gradient):
             return Encoded(method.encode(batch), batch.y, batch.b, batch.rows)
 
-    def encode_all(self, method: Method) -> Callable[[Tensor], Encoded]:
-        """Row numbers → encoded rows, from one encoding of the whole training set: for stages that leave F alone."""
+    def encode_all(self, method: Method) -> Features:
+        """h of the whole training set, without gradient."""
         every = torch.split(torch.arange(len(self.train), device=self.device), CHUNK)
         chunks = [self.encode(method, rows, gradient=False).h for rows in every]
         if isinstance(chunks[0], dict):
-            h = {name: torch.cat([chunk[name] for chunk in chunks]) for name in chunks[0]}
-            return lambda rows: Encoded(
-                {name: value[rows] for name, value in h.items()}, self.train.y[rows], self.train.b[rows], rows
-            )
-        whole = torch.cat(chunks)
-        return lambda rows: Encoded(whole[rows], self.train.y[rows], self.train.b[rows], rows)
+            return {name: torch.cat([chunk[name] for chunk in chunks]) for name in chunks[0]}
+        return torch.cat(chunks)
+
+
+class Feed:
+    """The mini-batches of one stage, encoded as its updates ask; all at once where the stage leaves F alone."""
+
+    def __init__(self, method: Method, batches: Batches, lines: Sequence[Line], stage: int) -> None:
+        self.method, self.batches, self.stage = method, batches, stage
+        self.draws = sum(line.repeat for line in lines if line.batch == "fresh")
+        still = not any(moves_encoder(method, line) for line in lines)
+        self.h = batches.encode_all(method) if still else None
+
+    def epoch(self, epoch: int) -> list[tuple[Source, Source]]:
+        """For each mini-batch of an epoch, the source of its own rows and that of fresh ones."""
+        order = self.batches.order(self.stage, epoch)
+        others = self.batches.order(self.stage, epoch, FRESH) if self.draws else []
+        found: list[tuple[Source, Source]] = []
+        for number, rows in enumerate(order):
+            following = iter(others[(number * self.draws + k) % len(others)] for k in range(self.draws))
+            found.append((partial(self._encoded, rows), partial(self._next, following)))
+        return found
+
+    def _next(self, following: Iterator[Tensor], gradient: bool) -> Encoded:
+        return self._encoded(next(following), gradient)
+
+    def _encoded(self, rows: Tensor, gradient: bool) -> Encoded:
+        if self.h is None:
+            return self.batches.encode(self.method, rows, gradient)
+        h = {name: value[rows] for name, value in self.h.items()} if isinstance(self.h, dict) else self.h[rows]
+        return Encoded(h, self.batches.train.y[rows], self.batches.train.b[rows], rows)

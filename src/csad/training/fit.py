@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
@@ -12,13 +12,13 @@ from torch import Tensor
 
 from csad.data.samples import Dataset
 from csad.errors import Diverged, Interrupted
-from csad.methods.method import Encoded, Method, Stage
+from csad.methods.method import Method, Stage
 from csad.training import checkpoint
-from csad.training.batches import FRESH, Batches
+from csad.training.batches import Batches, Feed
 from csad.training.checkpoint import Place
 from csad.training.descent import Optimisers
 from csad.training.device import exactness
-from csad.training.iterate import iterate, moves_encoder
+from csad.training.iterate import iterate
 from csad.training.log import Guard, Log
 from csad.training.stop import Request, stop_request
 
@@ -34,23 +34,6 @@ class Listener(Protocol):
 
     def warn(self, text: str) -> None:
         """Called once for each piece of advice."""
-
-
-@dataclass
-class Training:
-    """One method, its optimisers and its place in the schedule: all that changes while training."""
-
-    method: Method
-    batches: Batches
-    optimisers: Optimisers
-    log: Log
-    listener: Listener
-    keep: Path | None  # where the checkpoint goes
-    place: Place
-    started: float  # of the clock, less what earlier sittings took
-    saved: float
-    request: Request
-    steps: int = 0
 
 
 def fit(
@@ -71,97 +54,93 @@ def fit(
     Ctrl-C, its state saved, and Diverged when a loss is no longer a number.
     """
     method.to(device)
-    course = method.course
-    optimisers = Optimisers(method, course.optimiser, course.weight_decay)
-    log = log or Log()
-    place = Place()
-    if resume and keep and keep.exists():
-        place, state = checkpoint.load(keep, method)
-        optimisers.load(state)
-        log.cut(place.step)
-    else:
-        method.prepare(dataset.train.to(device))
-        log.cut(0)
-    batches = Batches(dataset, course, seed, device)
-    now = time.monotonic()
-    with stop_request() as request, exactness(course.precision, deterministic):
-        started = now - log.seconds()
-        training = Training(method, batches, optimisers, log, listener, keep, place, started, now, request)
-        stages = method.schedule()
-        per_epoch = len(batches.order(0, 0))
-        training.steps = sum(stage.epochs for stage in stages) * per_epoch
-        for number in range(place.stage, len(stages)):
-            _run_stage(training, stages[number])
+    with stop_request() as request, exactness(method.course.precision, deterministic):
+        batches = Batches(dataset, method.course, seed, device)
+        training = Training(method, batches, log or Log(), listener, keep, request)
+        training.begin(resume)
+        training.run()
     method.eval()
-    return log
+    return training.log
 
 
-def _run_stage(t: Training, stage: Stage) -> None:
-    if t.place.epoch == t.place.batch == 0:
-        t.optimisers.renew(stage.renew)
-    guard = Guard()
-    # h of the whole training set, where this stage leaves F alone.
-    still = not any(moves_encoder(t.method, line) for line in stage.updates)
-    cache = t.batches.encode_all(t.method) if still and stage.epochs > t.place.epoch else None
+class Training:
+    """A method, its optimisers and its place in the schedule: all that changes while training."""
 
-    def source(rows: Tensor, gradient: bool) -> Encoded:
-        return cache(rows) if cache else t.batches.encode(t.method, rows, gradient)
+    def __init__(
+        self, method: Method, batches: Batches, log: Log, listener: Listener, keep: Path | None, request: Request
+    ) -> None:
+        self.method, self.batches, self.log, self.listener = method, batches, log, listener
+        self.keep, self.request = keep, request
+        self.optimisers = Optimisers(method, method.course.optimiser, method.course.weight_decay)
+        self.stages = method.schedule()
+        self.place = Place()
+        self.guard = Guard()
+        self.steps = sum(stage.epochs for stage in self.stages) * len(batches.order(0, 0))
+        self.saved = self.started = time.monotonic()
 
-    draws = sum(line.repeat for line in stage.updates if line.batch == "fresh")
-    for epoch in range(t.place.epoch, stage.epochs):
-        rate = stage.rate_at(epoch)
-        order = t.batches.order(t.place.stage, epoch)
-        others = t.batches.order(t.place.stage, epoch, FRESH) if draws else []
-        for number in range(t.place.batch, len(order)):
-            rows = order[number]
-            following = iter(others[(number * draws + k) % len(others)] for k in range(draws))
-            losses = iterate(
-                t.method,
-                stage.updates,
-                lambda gradient, rows=rows: source(rows, gradient),  # type: ignore[misc]
-                lambda gradient, following=following: source(next(following), gradient),  # type: ignore[misc]
-                t.optimisers,
-                rate,
-            )
-            guard.see(losses, t.place.step)
-            last = number + 1 == len(order)
-            if t.place.step % LOG_EVERY == 0 or last:
-                guard.check()
-                _note(t, stage, epoch, losses)
-            t.place = replace(t.place, epoch=epoch + last, batch=0 if last else number + 1, step=t.place.step + 1)
-            if t.request.made:
-                guard.check()
-                _save(t)
+    def begin(self, resume: bool) -> None:
+        """Takes up the state of an earlier sitting, or makes a start."""
+        if resume and self.keep and self.keep.exists():
+            self.place, state = checkpoint.load(self.keep, self.method)
+            self.optimisers.load(state)
+        else:
+            self.method.prepare(self.batches.train)
+        self.log.cut(self.place.step)
+        self.started -= self.log.seconds()
+
+    def run(self) -> None:
+        """Runs the stages from the present place to the end."""
+        for stage in self.stages[self.place.stage :]:
+            if self.place.epoch == self.place.batch == 0:
+                self.optimisers.renew(stage.renew)
+            if self.place.epoch < stage.epochs:
+                feed = Feed(self.method, self.batches, stage.updates, self.place.stage)
+                for epoch in range(self.place.epoch, stage.epochs):
+                    self._epoch(stage, feed, epoch)
+            self.place = Place(self.place.stage + 1, 0, 0, self.place.step)
+            self._save()
+
+    def _epoch(self, stage: Stage, feed: Feed, epoch: int) -> None:
+        batches = feed.epoch(epoch)
+        for number in range(self.place.batch, len(batches)):
+            own, fresh = batches[number]
+            losses = iterate(self.method, stage.updates, own, fresh, self.optimisers, stage.rate_at(epoch))
+            self.guard.see(losses, self.place.step)
+            last = number + 1 == len(batches)
+            if self.place.step % LOG_EVERY == 0 or last:
+                self._note(stage, losses)
+            after = {"epoch": epoch + 1, "batch": 0} if last else {"batch": number + 1}
+            self.place = replace(self.place, step=self.place.step + 1, **after)
+            if self.request.made:
+                self._save()
                 raise Interrupted
-        _warn(t, stage)
-        if time.monotonic() - t.saved > SAVE_EVERY and epoch + 1 < stage.epochs:
-            _save(t)
-    t.place = Place(t.place.stage + 1, 0, 0, t.place.step)
-    _save(t)
+        self._advise(stage)
+        if time.monotonic() - self.saved > SAVE_EVERY:
+            self._save()
 
+    def _note(self, stage: Stage, losses: dict[str, Tensor]) -> None:
+        self.guard.check()
+        values = {name: float(value) for name, value in losses.items()}
+        place, seconds = self.place, round(time.monotonic() - self.started, 3)
+        line = {"stage": stage.name, "epoch": place.epoch, "step": place.step, "losses": values, "seconds": seconds}
+        self.log.write(line)
+        self.listener.progress(stage, place, self.steps, values)
 
-def _note(t: Training, stage: Stage, epoch: int, losses: dict[str, Tensor]) -> None:
-    values = {name: float(value) for name, value in losses.items()}
-    seconds = round(time.monotonic() - t.started, 3)
-    t.log.write({"stage": stage.name, "epoch": epoch, "step": t.place.step, "losses": values, "seconds": seconds})
-    t.listener.progress(stage, t.place, t.steps, values)
+    def _advise(self, stage: Stage) -> None:
+        given = self.log.warnings()
+        for text in self.method.symptoms(stage.name, self.log.curves(stage.name)):
+            if text not in given:
+                self.log.write({"stage": stage.name, "step": self.place.step - 1, "warning": text})
+                self.listener.warn(text)
 
-
-def _warn(t: Training, stage: Stage) -> None:
-    given = t.log.warnings()
-    for text in t.method.symptoms(stage.name, t.log.curves(stage.name)):
-        if text not in given:
-            t.log.write({"stage": stage.name, "step": t.place.step - 1, "warning": text})
-            t.listener.warn(text)
-
-
-def _save(t: Training) -> None:
-    if not t.keep:
-        return
-    if not checkpoint.all_finite(t.method):
-        raise Diverged(
-            f"A weight is not a number after step {t.place.step - 1}; the last good checkpoint is kept. "
-            "Lower train.rate."
-        )
-    checkpoint.save(t.keep, t.method, t.optimisers.state(), t.place)
-    t.saved = time.monotonic()
+    def _save(self) -> None:
+        self.guard.check()
+        if not self.keep:
+            return
+        if not checkpoint.all_finite(self.method):
+            raise Diverged(
+                f"A weight is not a number after step {self.place.step - 1}; the last good checkpoint is kept. "
+                "Lower train.rate."
+            )
+        checkpoint.save(self.keep, self.method, self.optimisers.state(), self.place)
+        self.saved = time.monotonic()
