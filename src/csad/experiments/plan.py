@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib import resources
 from typing import Any
@@ -67,28 +67,16 @@ def experiments() -> list[str]:
     return sorted(name for name in names if name not in ("image", "series", "table"))
 
 
-def resolve(
-    method: str,
-    data: Any,
-    file: Mapping[str, Any],
-    given: Mapping[str, Any],
-    preset: str = "",
-) -> Plan:
+def resolve(method: str, data: Any, file: Mapping[str, Any], given: Mapping[str, Any], preset: str = "") -> Plan:
     """Settings from a TOML file, a preset and the user's own, in that order; all errors are raised together.
 
     ``data`` is the data set's function, or None where the user brought a data set. A key is ``data.x``, ``net.x``,
     ``train.x``, or bare for whatever section has it; a bare name that two sections have is an error.
     """
-    chosen: dict[str, dict[str, Any]] = {s: dict(file.get(s, {})) for s in SECTIONS[:3]}
-    presets = file.get("presets", {})
-    if preset and preset not in presets:
-        raise unknown("preset", preset, presets)
-    overlay = presets.get(preset, {})
-    for section in SECTIONS[:3]:
-        chosen[section] |= overlay.get(section, {})
-    chosen["settings"] = file.get("methods", {}).get(method, {}) | overlay.get("methods", {}).get(method, {})
-    backbone = given.get("net.backbone", given.get("backbone", chosen["net"].get("backbone", "conv")))
-    if backbone != chosen["net"].get("backbone", "conv"):
+    chosen = _from_file(file, method, preset)
+    usual = chosen["net"].get("backbone", Sizes().backbone)
+    backbone = given.get("net.backbone", given.get("backbone", usual))
+    if backbone != usual:
         # Another backbone brings its own settings; those of the file's backbone mean nothing to it.
         plain = settings_of(Sizes)
         chosen["net"] = {name: value for name, value in chosen["net"].items() if name in plain}
@@ -98,22 +86,45 @@ def resolve(
         "train": settings_of(Course),
         "settings": settings_of(METHODS[method], leave_out=("task", "nets", "course")),
     }
-    problems = []
+    for (section, name), value in _placed(given, allowed).items():
+        chosen[section][name] = value
+    for section, names in allowed.items():
+        defaults = {name: p.default for name, p in names.items() if _is_plain(p.default)}
+        chosen[section] = defaults | {n: typed(n, v, names[n].annotation) for n, v in chosen[section].items()}
+    return Plan(**chosen)
+
+
+def _from_file(file: Mapping[str, Any], method: str, preset: str) -> dict[str, dict[str, Any]]:
+    """The sections of a task's file, with a preset laid over them."""
+    presets = file.get("presets", {})
+    if preset and preset not in presets:
+        raise unknown("preset", preset, presets)
+    layers = (file, presets.get(preset, {}))
+    chosen = {section: _overlaid(layer.get(section, {}) for layer in layers) for section in SECTIONS[:3]}
+    chosen["settings"] = _overlaid(layer.get("methods", {}).get(method, {}) for layer in layers)
+    return chosen
+
+
+def _overlaid(layers: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    return {name: value for layer in layers for name, value in layer.items()}
+
+
+def _placed(given: Mapping[str, Any], allowed: Mapping[str, Mapping[str, Any]]) -> dict[tuple[str, str], Any]:
+    """What the user set, by section and name, each of its kind; or one error that tells all that is wrong."""
+    found: dict[tuple[str, str], Any] = {}
     spelled: dict[tuple[str, str], str] = {}
+    problems = []
     for key, value in given.items():
         try:
-            section, name = _place(key, allowed)
-            if (first := spelled.setdefault((section, name), key)) != key:
+            place = _place(key, allowed)
+            if (first := spelled.setdefault(place, key)) != key:
                 raise InputError(f"The setting '{first}' is given twice, the second time as '{key}'; give it once.")
-            chosen[section][name] = typed(key, value, allowed[section][name].annotation)
+            found[place] = typed(key, value, allowed[place[0]][place[1]].annotation)
         except InputError as error:
             problems.append(str(error))
     if problems:
         raise InputError(" ".join(problems))
-    for section, names in allowed.items():
-        defaults = {n: p.default for n, p in names.items() if _is_plain(p.default)}
-        chosen[section] = defaults | {n: typed(n, v, names[n].annotation) for n, v in chosen[section].items()}
-    return Plan(**chosen)
+    return found
 
 
 def _is_plain(value: Any) -> bool:
