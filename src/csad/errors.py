@@ -11,7 +11,7 @@ class InputError(ValueError):
 
 
 class Interrupted(KeyboardInterrupt):
-    """The training was asked to stop, and its state is saved."""
+    """The training was asked to stop, and its state is saved; the message says how to go on."""
 
 
 class Diverged(RuntimeError):

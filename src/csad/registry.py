@@ -50,11 +50,6 @@ class Registry:
     def __contains__(self, name: str) -> bool:
         return name in self.names()
 
-    def source(self, name: str) -> Any:
-        """The class or function behind a name, which a variant shares with others."""
-        member = self[name]
-        return member.func if isinstance(member, functools.partial) else member
-
     def describe(self, name: str) -> str:
         """What a member is, in a line: the first of its docstring, or what a variant says of itself."""
         self[name]

@@ -69,6 +69,7 @@ def test_methods_are_listed_as_one_json_object() -> None:
         ("backbones", BACKBONES.names),
         ("bounds", BOUNDS.names),
         ("tables", lambda: ["colored-mnist", "digits"]),
+        ("settings", lambda: ["train.*", "net.*", "data.*"]),
     ],
 )
 def test_every_kind_is_listed_for_people_and_for_programs(kind: str, names: Any) -> None:
@@ -81,7 +82,7 @@ def test_every_kind_is_listed_for_people_and_for_programs(kind: str, names: Any)
 
 
 def test_everything_is_listed_unless_a_kind_is_named() -> None:
-    assert list(answer("list", "--json")) == ["methods", "datasets", "backbones", "bounds", "tables"]
+    assert list(answer("list", "--json")) == ["methods", "datasets", "backbones", "bounds", "tables", "settings"]
 
 
 def test_the_settings_listed_for_a_dataset_are_those_it_takes() -> None:

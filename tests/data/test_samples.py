@@ -64,8 +64,10 @@ def test_a_torch_data_set_without_three_values_or_rows_is_an_input_error() -> No
         Samples.from_dataset([])
 
 
-def test_bytes_become_minus_one_to_one_and_other_numbers_stay() -> None:
-    assert as_float(torch.tensor([0, 51, 255], dtype=torch.uint8)).tolist() == pytest.approx([-1, -0.6, 1])
+def test_images_in_bytes_become_minus_one_to_one_and_other_numbers_stay() -> None:
+    image = torch.tensor([0, 51, 255], dtype=torch.uint8).reshape(1, 1, 1, 3)
+    assert as_float(image).flatten().tolist() == pytest.approx([-1, -0.6, 1])
+    assert as_float(torch.tensor([[0, 1]], dtype=torch.uint8)).tolist() == [[0.0, 1.0]]
     assert as_float(torch.tensor([3, 4])).tolist() == [3.0, 4.0]
     assert as_float(torch.tensor([0.1], dtype=torch.float64)).dtype == torch.get_default_dtype()
 

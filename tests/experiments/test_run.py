@@ -16,6 +16,7 @@ from torch import nn
 
 import csad
 from csad.data.toys import toy_table
+from csad.errors import Diverged
 from csad.experiments.run import data_of
 from csad.methods.vanilla import Vanilla
 
@@ -168,8 +169,11 @@ def test_evaluating_by_hand_gives_the_same_accuracy(kept: csad.Run) -> None:
 def test_a_loaded_run_is_evaluated_through_the_data_sets_own_view(tmp_path: Path) -> None:
     dataset = replace(DATASET, view=lambda x: -2 * x)
     run = csad.train(dataset, "vanilla", settings=PLAIN, out=tmp_path / "run")
-    assert csad.evaluate(csad.load(tmp_path / "run"), dataset) == run.result["metrics"]
-    assert np.array_equal(run.predict(X), csad.load(tmp_path / "run").predict(-2 * X))
+    again = csad.load(tmp_path / "run", view=dataset.view)
+    assert csad.evaluate(again, dataset) == run.result["metrics"]
+    assert np.array_equal(run.predict(X), again.predict(X))
+    with pytest.raises(csad.InputError, match="a view of your own: give it again as view="):
+        csad.load(tmp_path / "run")
 
 
 def test_the_data_of_a_run_from_python_cannot_be_read_again(kept: csad.Run) -> None:
@@ -377,3 +381,35 @@ def test_data_that_cannot_be_trained_on_are_refused_before_a_folder_is_made(tmp_
 def test_x_of_more_dimensions_than_an_image_is_an_input_error() -> None:
     with pytest.raises(csad.InputError, match=re.escape("(2 to 4 dimensions), not 5 dimensions")):
         csad.train(csad.from_arrays(np.zeros((60, 1, 2, 2, 2)), np.arange(60) % 2, np.arange(60) % 3), "vanilla")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"task": (X, X, X)}, "csad.from_arrays(x, y, b) makes one"),
+        ({"seed": "1"}, "seed must be 0 or more"),
+        ({"seed": 1.5}, "seed must be 0 or more"),
+        ({"backbone": torch.nn.Linear}, "give an instance of your class"),
+    ],
+)
+def test_an_argument_of_the_wrong_kind_is_an_input_error(wrong: dict[str, Any], says: str) -> None:
+    with pytest.raises(csad.InputError, match=re.escape(says)):
+        csad.train(**({"task": DATASET} | wrong))
+
+
+def test_a_run_goes_on_only_with_the_rows_it_began_with(tmp_path: Path) -> None:
+    csad.train(DATASET, "vanilla", settings=PLAIN, out=tmp_path / "run")
+    train = DATASET.train
+    other = replace(DATASET, splits={**DATASET.splits, "train": csad.Samples(train.x + 1, train.y, train.b)})
+    with pytest.raises(csad.InputError, match="begun with other training data"):
+        csad.train(other, "vanilla", settings=PLAIN, out=tmp_path / "run", resume=True)
+
+
+def test_x_that_is_not_a_number_is_not_predicted(kept: csad.Run) -> None:
+    with pytest.raises(csad.InputError, match="NaN or infinity"):
+        kept.predict(np.full((2, 4), np.nan, dtype="float32"))
+
+
+def test_a_training_in_memory_that_diverges_gives_no_figures() -> None:
+    with pytest.raises(Diverged, match="not a number"):
+        csad.train(DATASET, "vanilla", settings={**PLAIN, "pretrain_rate": 1e38})

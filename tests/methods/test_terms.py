@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy, mse_loss
 
 from csad.data.samples import Classes, Number
-from csad.methods.terms import at_chance, bias_loss, known_mean, label_loss, outputs, recent
+from csad.methods.terms import bias_loss, fell_to_chance, known_mean, label_loss, outputs, recent
 
 NAN = float("nan")
 
@@ -140,14 +140,19 @@ def test_the_recent_part_of_a_curve_is_its_last_quarter() -> None:
     assert recent([4.0]) == 4.0
 
 
-def test_a_target_is_at_chance_above_95_hundredths_of_the_log_of_its_classes() -> None:
+def test_a_target_falls_to_chance_from_well_below_it_to_95_hundredths_of_it() -> None:
     chance = math.log(10)
-    assert at_chance([0.1] * 3 + [chance], Classes(10))
-    assert at_chance([0.96 * chance], Classes(10))
-    assert not at_chance([0.94 * chance], Classes(10))
-    assert not at_chance([chance] * 6 + [0.1, 0.1], Classes(10))
+    assert fell_to_chance([0.1] * 3 + [chance], Classes(10))
+    assert fell_to_chance([0.1, 0.96 * chance], Classes(10))
+    assert not fell_to_chance([0.1, 0.94 * chance], Classes(10))
+    assert not fell_to_chance([0.1, chance, chance] + [0.1] * 5, Classes(10))
+
+
+def test_a_target_that_was_never_below_chance_has_not_fallen_to_it() -> None:
+    assert not fell_to_chance([22.0, 9.0, 4.0, 3.0], Classes(10))
+    assert not fell_to_chance([math.log(10)] * 8, Classes(10))
 
 
 def test_chance_is_known_neither_without_a_curve_nor_for_numbers() -> None:
-    assert not at_chance([], Classes(2))
-    assert not at_chance([100.0], Number())
+    assert not fell_to_chance([], Classes(2))
+    assert not fell_to_chance([0.1, 100.0], Number())

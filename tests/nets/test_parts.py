@@ -27,7 +27,7 @@ def weights(part: nn.Module) -> int:
 
 def made(method: str, seed: int) -> Method:
     dataset = toy_image(rows=16)
-    plan = resolve(method, None, experiment("image"), {})
+    plan = resolve(method, None, experiment("kinds/image"), {})
     return build(dataset.task, method, plan, seed)
 
 
@@ -121,15 +121,15 @@ def test_a_users_module_is_copied_so_that_training_leaves_it_alone() -> None:
     before = own[0].weight.detach().clone()
     run = train(toy_table(rows=32), "vanilla", backbone=own, settings=SHORT)
     assert torch.equal(own[0].weight, before)
-    assert run.method.F[0][0] is not own[0]
-    assert not torch.equal(run.method.F[0][0].weight, before)
+    assert run.method.F.module[0] is not own[0]
+    assert not torch.equal(run.method.F.module[0].weight, before)
 
 
 def test_frozen_weights_of_a_users_module_stay_while_the_others_move() -> None:
     own = nn.Sequential(nn.Linear(8, 6), nn.ReLU(), nn.Linear(6, 4))
     own[0].requires_grad_(False)
     run = train(toy_table(rows=32), "csad", backbone=own, settings=SHORT)
-    frozen, free = run.method.F[0][0], run.method.F[0][2]
+    frozen, free = run.method.F.module[0], run.method.F.module[2]
     assert torch.equal(frozen.weight, own[0].weight)
     assert torch.equal(frozen.bias, own[0].bias)
     assert not torch.equal(free.weight, own[2].weight)
@@ -181,7 +181,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 def test_a_backbone_by_path_takes_the_settings_of_its_signature(own: str) -> None:
     settings = {"net.backbone": f"{own}:Net", "net.width": "5", "net.depth": "2"}
-    plan = resolve("vanilla", None, experiment("table"), settings)
+    plan = resolve("vanilla", None, experiment("kinds/table"), settings)
     nets = Nets(plan.sizes(), (8,), 2, (2,))
     assert nets.features == 5
     assert weights(nets.extractor()) == 2 * (8 * 8 + 8) + (8 * 5 + 5)
@@ -249,3 +249,32 @@ def test_a_part_must_have_a_width(wrong: dict[str, int]) -> None:
 def test_all_wrong_sizes_are_named_at_once_and_no_layers_are_right() -> None:
     with pytest.raises(InputError, match=r"not net.a = 0, net.c = \(1, -1\)\."):
         at_least_one(a=0, b=1, c=(1, -1), d=())
+
+
+def test_what_a_user_put_to_rest_stays_at_rest_and_the_rest_follows_the_mode() -> None:
+    own = nn.Sequential(nn.Linear(8, 6), nn.BatchNorm1d(6), nn.ReLU(), nn.BatchNorm1d(6))
+    own[1].eval()
+    run = train(toy_table(rows=32), "vanilla", settings=SHORT, backbone=own)
+    resting, learning = run.method.F.module[1], run.method.F.module[3]
+    assert torch.equal(resting.running_mean, torch.zeros(6))
+    assert not torch.equal(learning.running_mean, torch.zeros(6))
+
+
+def test_a_backbone_with_dropout_trains_to_the_same_weights_from_the_same_seed() -> None:
+    def weights(seed: int) -> list[torch.Tensor]:
+        torch.rand(seed + 3)  # the caller's random numbers must not matter
+        torch.manual_seed(11)
+        own = nn.Sequential(nn.Linear(8, 6), nn.Dropout(0.5))
+        torch.rand(seed + 1)
+        run = train(toy_table(rows=32), "vanilla", settings=SHORT, backbone=own, seed=3)
+        return [weight.detach() for weight in run.method.parameters()]
+
+    assert all(torch.equal(one, other) for one, other in zip(weights(0), weights(5), strict=True))
+
+
+def test_a_frozen_backbone_can_be_classified_on_but_not_debiased() -> None:
+    own = nn.Linear(8, 6).requires_grad_(False)
+    run = train(toy_table(rows=32), "vanilla", settings=SHORT, backbone=own)
+    assert torch.equal(run.method.F.module.weight, own.weight)
+    with pytest.raises(InputError, match="nothing to debias"):
+        train(toy_table(rows=32), "csad", settings=SHORT, backbone=own)

@@ -150,7 +150,9 @@ def _show_figures(console: Console, result: dict[str, Any], place: str) -> None:
 @app.command("list")
 @one_sentence
 def list_(
-    what: Annotated[str, typer.Argument(help="methods, datasets, backbones, bounds or tables; all if not given.")] = "",
+    what: Annotated[
+        str, typer.Argument(help="methods, datasets, backbones, bounds, tables or settings; all if not given.")
+    ] = "",
     data_root: DataRoot = None,
     as_json: Json = False,
     quiet: Quiet = False,

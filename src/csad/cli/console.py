@@ -34,8 +34,7 @@ def one_sentence(command: Callable[P, R]) -> Callable[P, R]:
         except InputError as error:
             raise _fail(str(error), 2, kwargs) from None
         except KeyboardInterrupt as stop:
-            kept = " Give --resume to go on." if isinstance(stop, Interrupted) else ""
-            raise _fail(f"Stopped.{kept}", 130, kwargs) from None
+            raise _fail(f"Stopped. {stop if isinstance(stop, Interrupted) else ''}".strip(), 130, kwargs) from None
         except Diverged as error:
             raise _fail(str(error), 1, kwargs) from None
 
@@ -100,16 +99,19 @@ class Console:
 
     def _show_bar(self, stage: str, done: int, steps: int, figures: str) -> None:
         from rich.console import Console as Rich
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+        from rich.table import Column
 
         if self._bar is None:
+            # No forecast: a step of one stage may cost twenty times that of another. Losses give way first.
             self._bar = Progress(
-                TextColumn("{task.description}"),
-                BarColumn(bar_width=24),
-                MofNCompleteColumn(),
-                TimeRemainingColumn(),
-                TextColumn("{task.fields[figures]}"),
+                TextColumn("{task.description}", table_column=Column(no_wrap=True, min_width=len(self.title) + 12)),
+                BarColumn(bar_width=16),
+                MofNCompleteColumn(table_column=Column(no_wrap=True, min_width=len(f"{steps}/{steps}"))),
+                TimeElapsedColumn(table_column=Column(no_wrap=True, min_width=7)),
+                TextColumn("{task.fields[figures]}", table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis")),
                 console=Rich(stderr=True),
+                expand=True,
             )
             self._bar.add_task(self.title, total=steps, figures="")
             self._bar.start()

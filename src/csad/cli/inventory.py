@@ -2,28 +2,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from inspect import Parameter
 from typing import Any
 
-from csad.experiments.plan import experiment, experiments
+from csad.data.arrays import from_npz
+from csad.experiments.plan import experiment, experiments, own_settings
 from csad.experiments.values import settings_of
+from csad.methods.method import Course
+from csad.nets.parts import Sizes
 from csad.registry import BACKBONES, BOUNDS, DATASETS, METHODS, Registry
 
-KINDS = ("methods", "datasets", "backbones", "bounds", "tables")
-REGISTRIES = {"methods": METHODS, "datasets": DATASETS, "backbones": BACKBONES, "bounds": BOUNDS}
-# What csad itself hands to a member, and so no setting of the user's.
-HANDED = ("task", "nets", "course", "shape", "data_root", "scores", "related", "scale")
+KINDS = ("methods", "datasets", "backbones", "bounds", "tables", "settings")
+SOURCES = {
+    "methods": (METHODS, "settings"),
+    "datasets": (DATASETS, "data"),
+    "backbones": (BACKBONES, "net"),
+    "bounds": (BOUNDS, "bound"),
+}
+
+
+# What every method and data set can be given, beside its own.
+SHARED = {
+    "train.*": ("How long and how fast to train.", settings_of(Course)),
+    "net.*": ("Sizes of the parts; the backbone's own settings come beside them.", settings_of(Sizes, ("settings",))),
+    "data.*": ("For an .npz file of x, y, b.", own_settings("data", from_npz)),
+}
+
+
+def _shared(name: str, about: str, settings: Mapping[str, Parameter]) -> dict[str, Any]:
+    return {"name": name, "about": about, "settings": {key: p.default for key, p in settings.items()}}
 
 
 def inventory(kind: str) -> list[dict[str, Any]]:
     """The members of a kind: name, what it is, settings with their defaults."""
     if kind == "tables":
         return [_table(name) for name in experiments()]
-    return [_member(kind, REGISTRIES[kind], name) for name in REGISTRIES[kind].names()]
+    if kind == "settings":
+        return [_shared(name, about, settings) for name, (about, settings) in SHARED.items()]
+    registry, section = SOURCES[kind]
+    return [_member(registry, section, name) for name in registry.names()]
 
 
-def _member(kind: str, registry: Registry, name: str) -> dict[str, Any]:
-    handed = HANDED if kind != "methods" else HANDED[:3]
-    settings = {key: p.default for key, p in settings_of(registry[name], leave_out=handed).items()}
+def _member(registry: Registry, section: str, name: str) -> dict[str, Any]:
+    settings = {key: p.default for key, p in own_settings(section, registry[name]).items()}
     return {"name": name, "about": registry.describe(name), "settings": settings}
 
 

@@ -41,6 +41,8 @@ def from_arrays(
     """
     if len(fractions) != 3 or min(fractions) < 0 or not fractions[0] > 0 or not np.isfinite(sum(fractions)):
         raise InputError(f"fractions must be three shares for train, validation and test, not {fractions}.")
+    if test is not None and len(test) != 3:
+        raise InputError(f"test must be (x, y, b), three arrays, not {len(test)}.")
     parts = [_rows(x, y, b, "")] + ([_rows(test[0], test[1], test[2], "_test")] if test is not None else [])
     targets = np.concatenate([part[1] for part in parts])
     columns = _stack([part[2] for part in parts])

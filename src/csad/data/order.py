@@ -16,11 +16,11 @@ def epoch_order(
     partial: str = "fill",
     balance: Tensor | None = None,
 ) -> list[Tensor]:
-    """The row numbers of each mini-batch of one epoch, every row once.
+    """The row numbers of each mini-batch of one epoch: every row once, and what fills the last batch.
 
     ``partial`` is what becomes of a last batch that is too small: "fill" it from another permutation (all
     batches have one size), "keep" it (the authors' code), or "drop" it. With ``balance`` (n,) each batch has
-    every value of it equally often, rare ones with repetition, and the epoch has as many batches as without.
+    every value of it equally often, rare ones with repetition; the epoch then has enough whole batches for all rows.
     """
     if balance is not None:
         return _balanced_order(balance.cpu(), n, batch_size, generator)

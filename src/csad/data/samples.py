@@ -1,7 +1,8 @@
-"""What every data set gives: rows of (x, y, b), the task they pose, and the order of mini-batches."""
+"""What every data set gives: rows of (x, y, b), and the task they pose."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -59,8 +60,8 @@ class Samples:
 
     def __init__(self, x: Any, y: Any, b: Any, extra: Mapping[str, Any] | None = None) -> None:
         self.x = to_tensor(x, "x")
-        self.y = to_tensor(y, "y")
-        b = to_tensor(b, "b")
+        self.y = _labels(to_tensor(y, "y"))
+        b = _labels(to_tensor(b, "b"))
         self.b = b[:, None] if b.ndim == 1 else b
         self.extra = {name: to_tensor(values, name) for name, values in (extra or {}).items()}
         self._check()
@@ -90,6 +91,14 @@ class Samples:
         extra = {name: values.to(device) for name, values in self.extra.items()}
         return Samples(self.x.to(device), self.y.to(device), self.b.to(device), extra)
 
+    def fingerprint(self) -> str:
+        """A short word that other rows would not have."""
+        found = hashlib.sha256()
+        for values in (self.x, self.y, self.b):
+            found.update(str((values.dtype, tuple(values.shape))).encode())
+            found.update(values.cpu().contiguous().numpy().data)
+        return found.hexdigest()[:16]
+
     def _check(self) -> None:
         n = len(self.x)
         if n == 0:
@@ -107,8 +116,13 @@ class Samples:
 
 def to_tensor(values: Any, name: str) -> Tensor:
     """The values as a tensor; what cannot be one is named in the error."""
-    if isinstance(values, Tensor):
-        return values
+    tensor = values if isinstance(values, Tensor) else _from_array(values, name)
+    if tensor.is_complex():
+        raise InputError(f"{name} must be real numbers, not {tensor.dtype}.")
+    return tensor
+
+
+def _from_array(values: Any, name: str) -> Tensor:
     try:
         # torch cannot share what is read-only, as pandas gives it, or runs backwards: those are copied.
         array = np.require(values, requirements=("C", "W"))
@@ -120,9 +134,15 @@ def to_tensor(values: Any, name: str) -> Tensor:
         raise InputError(f"{name} must be numbers, not {array.dtype}: encode it first.") from error
 
 
+def _labels(values: Tensor) -> Tensor:
+    """Whole numbers as int64: differences of bytes would wrap, and of booleans fail."""
+    return values if values.is_floating_point() else values.long()
+
+
 def as_float(x: Tensor) -> Tensor:
-    """x as float32; bytes become −1 … 1, as the authors normalise pixels: (x / 255 − .5) / .5."""
-    return x.float().div(127.5).sub(1) if x.dtype == torch.uint8 else x.to(torch.get_default_dtype())
+    """x as floats; images in bytes become −1 … 1, as the authors normalise pixels: (x / 255 − .5) / .5."""
+    values = x.to(torch.get_default_dtype())
+    return values.div(127.5).sub(1) if x.dtype == torch.uint8 and x.ndim == 4 else values
 
 
 @dataclass(frozen=True)

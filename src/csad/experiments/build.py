@@ -12,7 +12,7 @@ from torch import nn
 from csad.data.arrays import from_npz
 from csad.data.samples import Dataset, Task
 from csad.errors import InputError, unknown
-from csad.experiments.plan import Plan, experiment, resolve
+from csad.experiments.plan import Plan, data_settings, experiment, resolve
 from csad.experiments.values import settings_of
 from csad.methods.method import Method
 from csad.methods.terms import outputs
@@ -32,8 +32,7 @@ def plan_run(
         plan = resolve(method, maker, file, given, preset)
         return read(str(task), plan.data, data_root), plan
     # Without a file of its own a task takes the defaults of its kind, which its data tell.
-    own = {key: value for key, value in given.items() if key.removeprefix("data.") in settings_of(maker)}
-    dataset = read(str(task), resolve("vanilla", maker, {}, own).data, data_root)
+    dataset = read(str(task), data_settings(maker, given), data_root)
     return dataset, resolve(method, maker, _kind_defaults(dataset), given, preset)
 
 
@@ -57,11 +56,17 @@ def build(task: Task, method: str, plan: Plan, seed: int, backbone: nn.Module | 
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         made: Method = METHODS[method](task, nets, plan.course(), **plan.settings)
+    if made.needs_bias and not any(weight.requires_grad for weight in made.F.parameters()):
+        raise InputError("No weight of the backbone may move (all are frozen), so there is nothing to debias in it.")
     return made
 
 
 def _maker(name: str) -> Any:
-    return from_npz if name.endswith(".npz") else DATASETS[name]
+    if name.endswith(".npz"):
+        return from_npz
+    if name not in DATASETS and Path(name).suffix:
+        raise InputError(f"{name} cannot be read: give an .npz file of arrays x, y and b, as numpy.savez writes it.")
+    return DATASETS[name]
 
 
 def _kind_defaults(dataset: Dataset) -> dict[str, Any]:
@@ -69,4 +74,4 @@ def _kind_defaults(dataset: Dataset) -> dict[str, Any]:
     size = len(dataset.task.shape)
     if size not in kinds:
         raise InputError(f"x must hold rows, series or images (2 to 4 dimensions), not {size + 1} dimensions.")
-    return experiment(kinds[size])
+    return experiment(f"kinds/{kinds[size]}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -14,6 +15,8 @@ from csad.auditing.metrics import cell_accuracy
 from csad.auditing.probes import linear_probe
 from csad.data.coloring import PALETTE
 from csad.data.samples import Dataset, Samples
+from csad.errors import Interrupted
+from csad.experiments.build import read
 from csad.experiments.folder import Folder, write_whole
 from csad.experiments.run import Run, data_of
 from csad.experiments.train import train
@@ -23,6 +26,7 @@ from csad.training.fit import Listener
 TASK = "digits"
 METHODS = ("vanilla", "csad")
 PICTURES_PER_DIGIT = 3
+COLORINGS = 8  # of each test digit, for the probes
 
 
 class Teller(Listener, Protocol):
@@ -47,9 +51,10 @@ def run_demo(out: Path, seeds: Sequence[int], teller: Teller, *, force: bool, de
         {"seed": seed, **{name: runs[name][k].result["metrics"]["test"]["accuracy"] for name in METHODS}}
         for k, seed in enumerate(seeds)
     ]
+    contestants = [_contestant(name, several[0], dataset) for name, several in runs.items()]
     page = demo_page(
         title="Digits that lean on colour, and digits that do not",
-        contestants=[_contestant(name, several[0], dataset) for name, several in runs.items()],
+        contestants=contestants,
         train_pictures=pictures(dataset.train),
         test_pictures=pictures(dataset.splits["test"]),
         colors=[(int(r), int(g), int(b)) for r, g, b in PALETTE],
@@ -60,7 +65,16 @@ def run_demo(out: Path, seeds: Sequence[int], teller: Teller, *, force: bool, de
     report = out / "report.html"
     write_whole(report, page)
     gain = methods["csad"]["accuracy"] - methods["vanilla"]["accuracy"]
-    return {"task": TASK, "seeds": list(seeds), "methods": methods, "gain": gain, "runs": rows, "report": str(report)}
+    return {
+        "task": TASK,
+        "seeds": list(seeds),
+        "methods": methods,
+        "gain": gain,
+        "runs": rows,
+        "probes": {c.name: [asdict(probe) for probe in c.probes] for c in contestants},
+        "report": str(report),
+        "environment": runs["csad"][0].result["environment"],
+    }
 
 
 def _run(out: Path, name: str, seed: int, teller: Teller, force: bool, device: str) -> Run:
@@ -71,6 +85,8 @@ def _run(out: Path, name: str, seed: int, teller: Teller, force: bool, device: s
         return train(
             TASK, name, seed=seed, out=place, resume=begun and not force, force=force, device=device, listener=teller
         )
+    except Interrupted:
+        raise Interrupted("Give the same command again to go on.") from None
     finally:
         teller.close()
 
@@ -99,21 +115,25 @@ def _contestant(name: str, run: Run, dataset: Dataset) -> Contestant:
         cells=cell_accuracy(run.predict(test.x), test.y.numpy(), test.extra["color"].numpy(), len(PALETTE), 10),
         curves=curves,
         breaks=[(step, stage) for stage, step in breaks.items()],
-        probes=_probes(run, dataset),
+        probes=_probes(run),
         target_updates=run.result["target_updates"],
         seconds=run.result["seconds"],
         warnings=run.result["warnings"],
     )
 
 
-def _probes(run: Run, dataset: Dataset) -> list[Probe]:
-    test = dataset.splits["test"]
+def _probes(run: Run) -> list[Probe]:
+    """What fresh readers make of the test digits, each in several colourings: with few rows they would look blind."""
+    colorings = [read(TASK, run.config["data"] | {"seed": seed}, None) for seed in range(COLORINGS)]
+    tests = [dataset.splits["test"] for dataset in colorings]
+    digit = np.tile(np.arange(len(tests[0])), COLORINGS)
+    labels = np.concatenate([test.b.numpy() for test in tests])
     found = []
     for layer in ("h", "h_y"):
-        features = run.features(test.x, layer)
-        for k, column in enumerate(dataset.task.bias_names):
-            score, chance = linear_probe(features, test.b[:, k].numpy())
-            found.append(Probe(layer, column, score, chance))
+        features = np.concatenate([run.features(test.x, layer) for test in tests])
+        for k, column in enumerate(run.method.task.bias_names):
+            if read_out := linear_probe(features, labels[:, k], digit):
+                found.append(Probe(layer, column, *read_out))
     return found
 
 

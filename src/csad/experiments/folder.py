@@ -70,7 +70,10 @@ class Folder:
 
     def _holds_run(self) -> bool:
         """Whether csad made this folder: others have a config.toml too, and must not be emptied."""
-        return self.config.is_file() and "csad" in self.read_config()
+        try:
+            return self.config.is_file() and "csad" in self.read_config()
+        except OSError as error:
+            raise InputError(f"{self.path} cannot be a run folder ({error.strerror}): give another --out.") from error
 
     def read_config(self) -> dict[str, Any]:
         """The run's settings."""
@@ -79,7 +82,7 @@ class Folder:
                 f"{self.path} is not a run folder (it holds no config.toml): give one that csad train made."
             )
         try:
-            return tomllib.loads(self.config.read_text())
+            return tomllib.loads(self.config.read_text(encoding="utf-8"))
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise InputError(f"{self.config} cannot be read ({error}): train the run again.") from error
 
@@ -88,19 +91,17 @@ class Folder:
         if not self.result.exists():
             return None
         try:
-            found: dict[str, Any] = json.loads(self.result.read_text())
-        except ValueError as error:
+            found: dict[str, Any] = json.loads(self.result.read_text(encoding="utf-8"))
+            found["metrics"]
+        except (ValueError, TypeError, KeyError) as error:
             raise InputError(f"{self.result} cannot be read ({error}): remove it and give --resume.") from error
         return found
 
     def _same(self, config: Mapping[str, Any]) -> None:
-        before, now = self.read_config(), tomllib.loads(toml(dict(config)))
-        changed = sorted(
-            f"{section}.{key}" if isinstance(now.get(section), dict) else section
-            for section in before.keys() | now.keys()
-            for key in _keys(before.get(section)) | _keys(now.get(section))
-            if _entry(before.get(section), key) != _entry(now.get(section), key)
-        )
+        before, now = _flat(self.read_config()), _flat(tomllib.loads(toml(dict(config))))
+        changed = sorted(key for key in before.keys() | now.keys() if before.get(key) != now.get(key))
+        if "about.fingerprint" in changed:
+            raise InputError(f"{self.path} was begun with other training data: give the same, or another --out.")
         if changed:
             raise InputError(
                 f"{self.path} was begun with other settings ({', '.join(changed)}): give the same ones to go on "
@@ -108,18 +109,17 @@ class Folder:
             )
 
 
-def _keys(section: Any) -> set[str]:
-    return set(section) if isinstance(section, dict) else {""}
-
-
-def _entry(section: Any, key: str) -> Any:
-    return section.get(key) if isinstance(section, dict) else section
+def _flat(config: Mapping[str, Any]) -> dict[str, Any]:
+    """``{"section.key": value}``."""
+    flat = {key: value for key, value in config.items() if not isinstance(value, dict)}
+    tables = {key: table for key, table in config.items() if isinstance(table, dict)}
+    return flat | {f"{section}.{key}": value for section, table in tables.items() for key, value in table.items()}
 
 
 def write_whole(path: Path, text: str) -> None:
     """Writes a file in one move, so that nobody finds half of it."""
     fresh = path.with_name(path.name + ".new")
-    fresh.write_text(text)
+    fresh.write_text(text, encoding="utf-8")
     fresh.replace(path)
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from typing import Any
 
@@ -28,6 +29,13 @@ PAPER_NAMES = {
     "σ²": "data.color_variance",
     "lr": "train.rate",
 }
+# What csad itself hands to a member, and so no setting of the user's.
+HANDED = {
+    "data": ("data_root", "path"),
+    "net": ("shape",),
+    "settings": ("task", "nets", "course"),
+    "bound": ("scores", "related", "scale"),
+}
 SECTIONS = ("data", "net", "train", "settings")  # the last holds the method's own
 
 
@@ -44,6 +52,11 @@ class Plan:
         """The training settings, checked."""
         return Course(**self.train)
 
+    def with_own_backbone(self, name: str) -> Plan:
+        """The plan of a run whose backbone is a module of the user's: the named one's settings mean nothing to it."""
+        sizes = {key: value for key, value in self.net.items() if key in settings_of(Sizes)}
+        return replace(self, net=sizes | {"backbone": name})
+
     def sizes(self, backbone: Any = None) -> Sizes:
         """The sizes of the parts; ``backbone`` is a module of the user's own in place of the named one."""
         own = settings_of(Sizes, leave_out=("settings",))
@@ -55,16 +68,28 @@ class Plan:
 
 
 def experiment(name: str) -> dict[str, Any]:
-    """The TOML file of a task, or nothing where it has none."""
-    file = resources.files("csad.experiments") / f"{name}.toml"
-    return tomllib.loads(file.read_text()) if "/" not in name and file.is_file() else {}
+    """The TOML file of a task, or nothing where it has none; ``kinds/table`` has the defaults of all tables."""
+    folder = resources.files("csad.experiments")
+    names = [*experiments(), *(f"kinds/{kind}" for kind in ("table", "series", "image"))]
+    return tomllib.loads((folder / f"{name}.toml").read_text(encoding="utf-8")) if name in names else {}
 
 
 def experiments() -> list[str]:
     """The tasks that have a TOML file of their own."""
-    files = (resources.files("csad.experiments")).iterdir()
-    names = (file.name.removesuffix(".toml") for file in files if file.name.endswith(".toml"))
-    return sorted(name for name in names if name not in ("image", "series", "table"))
+    names = (file.name for file in resources.files("csad.experiments").iterdir())
+    return sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml"))
+
+
+def own_settings(kind: str, member: Any) -> dict[str, inspect.Parameter]:
+    """The settings of a data set, backbone, method or bound that are the user's to choose."""
+    return settings_of(member, leave_out=HANDED[kind])
+
+
+def data_settings(data: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a data set alone, for one that must be read before the rest can be known."""
+    allowed = own_settings("data", data)
+    own = {key: value for key, value in given.items() if key.removeprefix("data.") in allowed}
+    return {name: value for (_, name), value in _placed(own, {"data": allowed}).items()}
 
 
 def resolve(method: str, data: Any, file: Mapping[str, Any], given: Mapping[str, Any], preset: str = "") -> Plan:
@@ -81,10 +106,10 @@ def resolve(method: str, data: Any, file: Mapping[str, Any], given: Mapping[str,
         plain = settings_of(Sizes)
         chosen["net"] = {name: value for name, value in chosen["net"].items() if name in plain}
     allowed = {
-        "data": settings_of(data, leave_out=("data_root", "path")) if data else {},
+        "data": own_settings("data", data) if data else {},
         "net": settings_of(Sizes, leave_out=("settings",)) | _backbone_settings(backbone),
         "train": settings_of(Course),
-        "settings": settings_of(METHODS[method], leave_out=("task", "nets", "course")),
+        "settings": own_settings("settings", METHODS[method]),
     }
     for (section, name), value in _placed(given, allowed).items():
         chosen[section][name] = value
@@ -137,7 +162,7 @@ def _backbone_settings(backbone: Any) -> dict[str, Any]:
         return {}
     if ":" in backbone:
         return settings_of(own_class(backbone))
-    return settings_of(BACKBONES[backbone], leave_out=("shape",))
+    return own_settings("net", BACKBONES[backbone])
 
 
 def _place(key: str, allowed: Mapping[str, Mapping[str, Any]]) -> tuple[str, str]:
@@ -149,7 +174,7 @@ def _place(key: str, allowed: Mapping[str, Mapping[str, Any]]) -> tuple[str, str
         if name not in allowed[section]:
             raise unknown(f"setting of {section}", name, allowed[section])
         return section, name
-    homes = [s for s in SECTIONS if name in allowed[s]]
+    homes = [section for section, names in allowed.items() if name in names]
     if not homes and name in PAPER_NAMES:
         raise InputError(f"'{name}' is called {PAPER_NAMES[name]} here: write {PAPER_NAMES[name]}=….")
     if not homes:

@@ -21,7 +21,7 @@ from csad.experiments.plan import SECTIONS, Plan
 from csad.methods.method import Method
 from csad.training import checkpoint
 from csad.training.batches import CHUNK
-from csad.training.device import choose_device
+from csad.training.device import choose_device, computing_in
 from csad.training.log import Log
 
 OWN = "own"  # what a config calls a task or a backbone that was given from Python
@@ -38,13 +38,21 @@ class Run:
     folder: Path | None = None
     view: Callable[[Tensor], Tensor] = as_float
 
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The names of the classes, by class number."""
+        target = self.method.task.target
+        return target.names if isinstance(target, Classes) else ()
+
     def predict(self, x: Any) -> NDArray[Any]:
-        """Class numbers (n,), or numbers for a task that asks for one."""
+        """Class numbers (n,), whose names are in ``classes``; or numbers for a task that asks for one."""
         out = self._each(x, self.method.predict)
         return np.asarray(out.argmax(1) if out.shape[1] > 1 else out[:, 0])
 
     def predict_proba(self, x: Any) -> NDArray[Any]:
         """Probabilities (n, classes)."""
+        if not isinstance(self.method.task.target, Classes):
+            raise InputError("This run predicts a number, which has no probabilities: call predict.")
         return np.asarray(self._each(x, self.method.predict).softmax(1))
 
     def transform(self, x: Any) -> NDArray[Any]:
@@ -63,16 +71,19 @@ class Run:
         shape = tuple(self.method.task.shape)
         if x.ndim == 0 or tuple(x.shape[1:]) != shape:
             raise InputError(f"x must have rows of shape {shape}, not {tuple(x.shape[1:])}.")
+        if x.is_floating_point() and not bool(torch.isfinite(x).all()):
+            raise InputError("x holds NaN or infinity: fill in or drop such rows.")
         device = next(self.method.parameters()).device
         self.method.eval()
-        return torch.cat([call(self.view(rows.to(device))).cpu() for rows in x.split(CHUNK)])
+        with computing_in(self.method.course.precision):
+            return torch.cat([call(self.view(rows.to(device))).cpu() for rows in torch.split(x, CHUNK)])
 
 
 def load(
     folder: str | Path,
     *,
     backbone: nn.Module | None = None,
-    view: Callable[[Tensor], Tensor] = as_float,
+    view: Callable[[Tensor], Tensor] | None = None,
     device: str = "auto",
 ) -> Run:
     """A run from its folder, without its data.
@@ -81,18 +92,22 @@ def load(
     """
     files = Folder(Path(folder))
     config = files.read_config()
+    for name, what, given in (("backbone", config.get("net", {}), backbone), ("view", config, view)):
+        if isinstance(what, dict) and what.get(name) == OWN and given is None:
+            raise InputError(f"{folder} was trained with a {name} of your own: give it again as {name}=.")
+    if not files.checkpoint.exists():
+        raise InputError(f"{folder} holds no checkpoint yet: go on with csad train --resume.")
     try:
         plan = Plan(**{name: config[name] for name in SECTIONS})
-        if plan.net["backbone"] == OWN and backbone is None:
-            raise InputError(f"{folder} was trained with a backbone of your own: give it again as backbone=.")
-        if not files.checkpoint.exists():
-            raise InputError(f"{folder} holds no checkpoint yet: go on with csad train --resume.")
         model = build(task_from(config["about"]), config["method"], plan, config["seed"], backbone)
         config["task"]
-    except (KeyError, TypeError) as error:
+    except InputError:
+        raise
+    except Exception as error:  # whatever an edited config leads to
         raise InputError(f"{files.config} is not whole ({error}): train the run again.") from error
     checkpoint.load(files.checkpoint, model)
-    return Run(model.to(choose_device(device)), config, files.read_result() or {}, Log(files.log), files.path, view)
+    result, log = files.read_result() or {}, Log(files.log)
+    return Run(model.to(choose_device(device)), config, result, log, files.path, view or as_float)
 
 
 def data_of(run: Run, data_root: Path | None = None) -> Dataset:

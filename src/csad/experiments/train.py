@@ -10,20 +10,20 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import nn
 
 from csad import __version__
 from csad.data.check import check_trainable
-from csad.data.samples import Dataset
+from csad.data.order import epoch_order
+from csad.data.samples import Dataset, as_float
 from csad.errors import InputError
 from csad.experiments.build import build, plan_run
 from csad.experiments.folder import Folder, describe, write_whole
 from csad.experiments.run import OWN, Run, evaluate
 from csad.methods.method import Method, Stage
-from csad.registry import METHODS
 from csad.training import checkpoint
-from csad.training.batches import Batches
 from csad.training.checkpoint import Place
 from csad.training.device import choose_device
 from csad.training.fit import Listener, fit
@@ -69,24 +69,22 @@ def train(
     ``settings`` (``{"train.epochs": 3}``) and bare keywords (``debias_weight=2``) are what ``--set`` takes. With
     ``out`` the run is kept as a folder from which it can go on (``resume``) and be loaded.
     """
-    if not 0 <= seed < 2**63:
-        raise InputError(f"seed must be 0 or more, and below 2**63, not {seed}.")
+    _check_kinds(task, seed, backbone)
     seed = int(seed)  # NumPy's numbers are no JSON
     root = Path(data_root) if data_root is not None else None
     dataset, plan = plan_run(task, method, dict(settings or {}) | bare, preset, root)
-    check_trainable(dataset, needs_bias=METHODS.source(method).needs_bias)
     model = build(dataset.task, method, plan, seed, backbone)
-    if backbone is not None:
-        plan.net["backbone"] = OWN
+    check_trainable(dataset, needs_bias=model.needs_bias)
+    where = choose_device(device)
     config = {
         "csad": __version__,
         "task": str(task) if isinstance(task, str | Path) else OWN,
         "method": method,
         "seed": seed,
-        **asdict(plan),
-        "about": describe(dataset.task),
+        "view": "usual" if dataset.view is as_float else OWN,
+        **asdict(plan if backbone is None else plan.with_own_backbone(OWN)),
+        "about": describe(dataset.task) | {"fingerprint": dataset.train.fingerprint()},
     }
-    where = choose_device(device)
     folder = Folder(Path(out)) if out is not None else None
     again = folder.begin(config, resume=resume, force=force) if folder else False
     log = Log(folder.log if folder else None)
@@ -115,7 +113,7 @@ def train(
         "settings": asdict(plan),
         "selection": SELECTION,
         "metrics": evaluate(run, dataset),
-        "target_updates": target_updates(model, dataset, seed),
+        "target_updates": target_updates(model, len(dataset.train)),
         "seconds": log.seconds(),
         "warnings": log.warnings(),
         "environment": environment(where, model.course.precision, deterministic),
@@ -125,9 +123,23 @@ def train(
     return run
 
 
-def target_updates(method: Method, dataset: Dataset, seed: int) -> int:
+def _check_kinds(task: Any, seed: Any, backbone: Any) -> None:
+    """What Python cannot check for us at this door."""
+    if not isinstance(task, str | Path | Dataset):
+        raise InputError(
+            f"The task must be a data set's name, an .npz file or a csad.Dataset, not a {type(task).__name__}: "
+            "csad.from_arrays(x, y, b) makes one of arrays, csad.Samples.from_dataset reads a torch Dataset."
+        )
+    if not isinstance(seed, int | np.integer) or not 0 <= seed < 2**63:
+        raise InputError(f"seed must be 0 or more, and below 2**63, a whole number, not {seed!r}.")
+    if backbone is not None and not isinstance(backbone, nn.Module):
+        raise InputError(f"backbone must be a torch module, not {backbone!r}: give an instance of your class.")
+
+
+def target_updates(method: Method, rows: int) -> int:
     """How often the schedule moves the target branch."""
-    per_epoch = len(Batches(dataset, method.course, seed, torch.device("cpu")).order(0, 0))
+    c = method.course
+    per_epoch = len(epoch_order(rows, min(c.batch_size, rows), torch.Generator(), partial=c.partial))
     return per_epoch * sum(
         stage.epochs * line.repeat for stage in method.schedule() for line in stage.updates if "P_y" in line.moves
     )

@@ -14,7 +14,7 @@ from csad.errors import InputError, unknown
 from csad.information import Estimator, Similarity
 from csad.information.bounds.cs import PAIRS
 from csad.methods.method import Course, Encoded, Method, Stage, Update
-from csad.methods.terms import at_chance, bias_loss, recent
+from csad.methods.terms import bias_loss, fell_to_chance, recent
 from csad.nets.parts import Nets
 from csad.registry import BOUNDS, METHODS
 
@@ -97,8 +97,8 @@ class Csad(Method):
     def symptoms(self, stage: str, curves: Mapping[str, Sequence[float]]) -> list[str]:
         """A target at chance, an estimator that learns nothing, scales that run away."""
         found = []
-        if stage == "debias" and at_chance(curves["target"], self.task.target):
-            found.append("The target branch is at chance: lower debias_weight or train.rate.")
+        if stage == "debias" and fell_to_chance(curves["target"], self.task.target):
+            found.append("The target branch has fallen to chance: lower debias_weight or train.rate.")
         if stage == "estimator" and len(curves["estimator"]) > 3:
             start, now = curves["estimator"][0], recent(curves["estimator"])
             if start - now < 0.001 * abs(start):

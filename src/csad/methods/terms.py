@@ -45,6 +45,9 @@ def recent(curve: Sequence[float]) -> float:
     return sum(tail) / len(tail)
 
 
-def at_chance(curve: Sequence[float], target: Classes | Number) -> bool:
-    """Whether a target loss has come up to what guessing all classes alike would give."""
-    return isinstance(target, Classes) and bool(curve) and recent(curve) > 0.95 * math.log(target.count)
+def fell_to_chance(curve: Sequence[float], target: Classes | Number) -> bool:
+    """Whether a target loss that began well below what guessing all classes alike gives has come up to it."""
+    if not isinstance(target, Classes) or len(curve) < 2:
+        return False
+    guessing = math.log(target.count)
+    return curve[0] < 0.8 * guessing and recent(curve) > 0.95 * guessing

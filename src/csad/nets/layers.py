@@ -20,11 +20,11 @@ def at_least_one(**sizes: int | Sequence[int]) -> None:
         raise InputError(f"The sizes of a net must be 1 or more, not {found}.")
 
 
-def dense(sizes: Sequence[int], slope: float = SLOPE) -> nn.Sequential:
+def dense(sizes: Sequence[int]) -> nn.Sequential:
     """Linear layers through the given sizes with LeakyReLU between them, none after the last."""
     layers: list[nn.Module] = []
     for width, following in pairwise(sizes):
-        layers += [nn.Linear(width, following), nn.LeakyReLU(slope)]
+        layers += [nn.Linear(width, following), nn.LeakyReLU(SLOPE)]
     return initialised(nn.Sequential(*layers[:-1]))
 
 
@@ -34,6 +34,27 @@ def initialised(part: nn.Sequential) -> nn.Sequential:
         if isinstance(layer, nn.Linear | nn.Conv1d | nn.Conv2d):
             nn.init.kaiming_normal_(layer.weight)
     return part
+
+
+class Own(nn.Module):
+    """A user's module as F, its output as rows; what came in eval mode (a frozen BatchNorm) stays in it."""
+
+    def __init__(self, module: nn.Module) -> None:
+        super().__init__()
+        self.module = module
+        self._resting = tuple(part for part in module.modules() if not part.training)
+
+    def train(self, mode: bool = True) -> Own:
+        """Sets the mode of all but the resting parts."""
+        super().train(mode)
+        for part in self._resting:
+            part.training = False
+        return self
+
+    def forward(self, x: Tensor) -> Tensor:
+        """h, flattened to rows."""
+        h: Tensor = self.module(x)
+        return h.flatten(1)
 
 
 class Heads(nn.Module):

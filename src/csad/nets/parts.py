@@ -14,7 +14,7 @@ import torch
 from torch import nn
 
 from csad.errors import InputError, unknown
-from csad.nets.layers import Heads, at_least_one, dense
+from csad.nets.layers import Heads, Own, at_least_one, dense
 from csad.registry import BACKBONES
 
 
@@ -49,7 +49,7 @@ class Nets:
         """F: x → h."""
         backbone = self.sizes.backbone
         if isinstance(backbone, nn.Module):
-            return nn.Sequential(copy.deepcopy(backbone), nn.Flatten())
+            return Own(copy.deepcopy(backbone))
         return make_backbone(backbone, self.shape, self.sizes.settings)
 
     def branch(self) -> nn.Module:
@@ -90,7 +90,7 @@ def make_backbone(name: str, shape: tuple[int, ...], settings: Mapping[str, Any]
         return module
     try:
         own = own_class(name)(**settings)
-        return nn.Sequential(own, nn.Flatten())
+        return Own(own)
     except TypeError as error:
         raise InputError(f"The backbone '{name}' cannot be made: {_reason(error)}.") from error
 

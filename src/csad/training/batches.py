@@ -21,6 +21,12 @@ OWN, FRESH = 0, 1  # streams: the iteration's mini-batches, and those of updates
 CHUNK = 1000  # rows encoded or predicted at a time where no gradient is needed
 
 
+def mixed(*numbers: int) -> int:
+    """One seed from several numbers, alike only where all of them are."""
+    words = np.random.SeedSequence(numbers).generate_state(2, np.uint32)
+    return int(words[0]) << 31 | int(words[1]) >> 1
+
+
 class Batches:
     """The training rows on the device, and the mini-batches of each epoch."""
 
@@ -30,11 +36,11 @@ class Batches:
         self.course = course
         self.seed = seed
         self.device = device
+        self.per_epoch = len(self.order(0, 0))
 
     def order(self, stage: int, epoch: int, stream: int = OWN) -> list[Tensor]:
         """The row numbers of each mini-batch of an epoch."""
-        entropy = np.random.SeedSequence([self.seed, stage, epoch, stream]).generate_state(2, np.uint32)
-        generator = torch.Generator().manual_seed(int(entropy[0]) << 31 | int(entropy[1]) >> 1)
+        generator = torch.Generator().manual_seed(mixed(self.seed, stage, epoch, stream))
         c, n = self.course, len(self.train)
         balance = self.train.y if c.balance == "target" else None
         order = epoch_order(n, min(c.batch_size, n), generator, partial=c.partial, balance=balance)

@@ -62,5 +62,5 @@ def load(path: Path, method: nn.Module) -> tuple[Place, dict[str, Tensor]]:
 
 
 def all_finite(method: nn.Module) -> bool:
-    """Whether every weight is a number."""
-    return all(bool(torch.isfinite(weight).all()) for weight in method.parameters())
+    """Whether every weight and buffer is a number."""
+    return all(bool(torch.isfinite(value).all()) for value in method.state_dict().values())

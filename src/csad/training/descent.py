@@ -12,6 +12,9 @@ from typing import Protocol
 import torch
 from torch import Tensor, nn
 
+BETAS = (0.9, 0.999)  # of Adam, as everywhere
+MOMENTUM = 0.9
+
 
 class Optimiser(Protocol):
     """Moves the weights it was made for; ``state`` holds all it remembers, by name."""
@@ -26,12 +29,9 @@ class Optimiser(Protocol):
 class Adam:
     """Adam (Kingma and Ba, 2015), weight decay as an L2 term in the gradient."""
 
-    def __init__(
-        self, weights: Mapping[str, Tensor], weight_decay: float, betas: tuple[float, float] = (0.9, 0.999)
-    ) -> None:
+    def __init__(self, weights: Mapping[str, Tensor], weight_decay: float) -> None:
         self.weights = list(weights.values())
         self.weight_decay = weight_decay
-        self.betas = betas
         self.means = [torch.zeros_like(w) for w in self.weights]
         self.squares = [torch.zeros_like(w) for w in self.weights]
         device = self.weights[0].device if self.weights else torch.device("cpu")
@@ -43,7 +43,7 @@ class Adam:
     @torch.no_grad()
     def step(self, gradients: list[Tensor] | tuple[Tensor, ...], rate: float) -> None:
         """w ← w − rate · m̂ / (√v̂ + 1e-8)."""
-        first, second = self.betas
+        first, second = BETAS
         if self.weight_decay:
             gradients = torch._foreach_add(gradients, self.weights, alpha=self.weight_decay)
         self.steps.add_(1)
@@ -62,10 +62,9 @@ class Adam:
 class Sgd:
     """Gradient descent with momentum 0.9, weight decay as an L2 term in the gradient."""
 
-    def __init__(self, weights: Mapping[str, Tensor], weight_decay: float, momentum: float = 0.9) -> None:
+    def __init__(self, weights: Mapping[str, Tensor], weight_decay: float) -> None:
         self.weights = list(weights.values())
         self.weight_decay = weight_decay
-        self.momentum = momentum
         self.speeds = [torch.zeros_like(w) for w in self.weights]
         self.state = {f"speed.{name}": s for name, s in zip(weights, self.speeds, strict=True)}
 
@@ -74,12 +73,12 @@ class Sgd:
         """Adds the gradient to the speed and moves by it: w ← w − rate · v."""
         if self.weight_decay:
             gradients = torch._foreach_add(gradients, self.weights, alpha=self.weight_decay)
-        torch._foreach_mul_(self.speeds, self.momentum)
+        torch._foreach_mul_(self.speeds, MOMENTUM)
         torch._foreach_add_(self.speeds, gradients)
         torch._foreach_add_(self.weights, self.speeds, alpha=-rate)
 
 
-KINDS = {"adam": Adam, "sgd": Sgd}
+KINDS: dict[str, type[Adam] | type[Sgd]] = {"adam": Adam, "sgd": Sgd}
 
 
 class Optimisers:

@@ -17,6 +17,8 @@ def choose_device(name: str = "auto") -> torch.device:
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
         device = torch.device(name)
+        if device.type not in ("cpu", "cuda"):
+            raise RuntimeError
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError) as error:
         raise InputError(f"There is no device '{name}' here: give auto, cpu, cuda or cuda:N.") from error
@@ -24,17 +26,27 @@ def choose_device(name: str = "auto") -> torch.device:
 
 
 @contextmanager
-def exactness(precision: str, deterministic: bool) -> Iterator[None]:
-    """float32 or TF32 products, and only deterministic algorithms if asked; put back afterwards."""
-    if deterministic:
-        # cuBLAS reads this when it starts; without it torch refuses deterministic products on a GPU.
-        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+def computing_in(precision: str) -> Iterator[None]:
+    """Products and convolutions in float32 or TF32; put back afterwards."""
     matmul, convolution = torch.backends.cuda.matmul, torch.backends.cudnn
-    before = matmul.allow_tf32, convolution.allow_tf32, torch.are_deterministic_algorithms_enabled()
+    before = matmul.allow_tf32, convolution.allow_tf32
     matmul.allow_tf32 = convolution.allow_tf32 = precision == "tf32"
-    torch.use_deterministic_algorithms(deterministic)
     try:
         yield
     finally:
-        matmul.allow_tf32, convolution.allow_tf32 = before[:2]
-        torch.use_deterministic_algorithms(before[2])
+        matmul.allow_tf32, convolution.allow_tf32 = before
+
+
+@contextmanager
+def repeatable(device: torch.device, deterministic: bool) -> Iterator[None]:
+    """Random numbers that leave the caller's alone, and only deterministic algorithms if asked; put back afterwards."""
+    if deterministic:
+        # cuBLAS reads this when it starts; without it torch refuses deterministic products on a GPU.
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    before = torch.are_deterministic_algorithms_enabled()
+    torch.use_deterministic_algorithms(deterministic or before)
+    try:
+        with torch.random.fork_rng([device] if device.type == "cuda" else []):
+            yield
+    finally:
+        torch.use_deterministic_algorithms(before)

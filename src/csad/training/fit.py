@@ -14,10 +14,10 @@ from csad.data.samples import Dataset
 from csad.errors import Diverged, Interrupted
 from csad.methods.method import Method, Stage
 from csad.training import checkpoint
-from csad.training.batches import Batches, Feed
+from csad.training.batches import OWN, Batches, Feed, mixed
 from csad.training.checkpoint import Place
 from csad.training.descent import Optimisers
-from csad.training.device import exactness
+from csad.training.device import computing_in, repeatable
 from csad.training.iterate import iterate
 from csad.training.log import Guard, Log
 from csad.training.stop import Request, stop_request
@@ -54,7 +54,7 @@ def fit(
     Ctrl-C, its state saved, and Diverged when a loss is no longer a number.
     """
     method.to(device)
-    with stop_request() as request, exactness(method.course.precision, deterministic):
+    with stop_request() as request, repeatable(device, deterministic), computing_in(method.course.precision):
         batches = Batches(dataset, method.course, seed, device)
         training = Training(method, batches, log or Log(), listener, keep, request)
         training.begin(resume)
@@ -75,7 +75,7 @@ class Training:
         self.stages = method.schedule()
         self.place = Place()
         self.guard = Guard()
-        self.steps = sum(stage.epochs for stage in self.stages) * len(batches.order(0, 0))
+        self.steps = sum(stage.epochs for stage in self.stages) * batches.per_epoch
         self.saved = self.started = time.monotonic()
 
     def begin(self, resume: bool) -> None:
@@ -104,6 +104,8 @@ class Training:
         batches = feed.epoch(epoch)
         for number in range(self.place.batch, len(batches)):
             own, fresh = batches[number]
+            # For nets with dropout: random numbers of a step follow from its place, as the order of batches does.
+            torch.manual_seed(mixed(self.batches.seed, self.place.stage, epoch, OWN, number))
             losses = iterate(self.method, stage.updates, own, fresh, self.optimisers, stage.rate_at(epoch))
             self.guard.see(losses, self.place.step)
             last = number + 1 == len(batches)
@@ -113,13 +115,13 @@ class Training:
             self.place = replace(self.place, step=self.place.step + 1, **after)
             if self.request.made:
                 self._save()
-                raise Interrupted
+                raise Interrupted("Give --resume to go on." if self.keep else "")
         self._advise(stage)
         if time.monotonic() - self.saved > SAVE_EVERY:
             self._save()
 
     def _note(self, stage: Stage, losses: dict[str, Tensor]) -> None:
-        self.guard.check()
+        self._check()
         values = {name: float(value) for name, value in losses.items()}
         place, seconds = self.place, round(time.monotonic() - self.started, 3)
         line = {"stage": stage.name, "epoch": place.epoch, "step": place.step, "losses": values, "seconds": seconds}
@@ -134,13 +136,17 @@ class Training:
                 self.listener.warn(text)
 
     def _save(self) -> None:
-        self.guard.check()
-        if not self.keep:
-            return
+        self._check()
         if not checkpoint.all_finite(self.method):
-            raise Diverged(
-                f"A weight is not a number after step {self.place.step - 1}; the last good checkpoint is kept. "
-                "Lower train.rate."
-            )
-        checkpoint.save(self.keep, self.method, self.optimisers.state(), self.place)
+            raise self._diverged(f"A weight is not a number after step {self.place.step - 1}")
+        if self.keep:
+            checkpoint.save(self.keep, self.method, self.optimisers.state(), self.place)
         self.saved = time.monotonic()
+
+    def _check(self) -> None:
+        if bad := self.guard.first():
+            raise self._diverged(f"The loss of the update '{bad[0]}' is not a number at step {bad[1]}")
+
+    def _diverged(self, what: str) -> Diverged:
+        kept = "; the last good checkpoint is kept" if self.keep and self.keep.exists() else ""
+        return Diverged(f"{what}{kept}. Lower train.rate or debias_weight, or look for extreme values in x.")

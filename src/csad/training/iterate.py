@@ -50,9 +50,12 @@ def moves_encoder(method: Method, line: Line) -> bool:
 def descend(update: Update, e: Encoded, optimisers: Optimisers, rate: float) -> Tensor:
     """The loss before the step that is taken here: gradients for the moved weights only, joined, one step per part."""
     movers = [optimisers.of(part, update.optimiser) for part in update.moves]
+    movers = [mover for mover in movers if mover.weights]  # a frozen backbone has none
     weights = [w for mover in movers for w in mover.weights]
     value = update.loss(e)
     terms = value if isinstance(value, tuple) else (value,)
+    if not weights:
+        return torch.stack([term.detach() for term in terms]).sum()
     each = [
         torch.autograd.grad(term, weights, retain_graph=k + 1 < len(terms), allow_unused=True, materialize_grads=True)
         for k, term in enumerate(terms)

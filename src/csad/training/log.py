@@ -11,8 +11,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from csad.errors import Diverged
-
 
 class Log:
     """Lines such as ``{"stage": …, "epoch": …, "step": …, "losses": {…}}``; a line with "warning" holds advice."""
@@ -21,7 +19,11 @@ class Log:
         self.path = path
         self.lines: list[dict[str, Any]] = []
         if path and path.exists():
-            self.lines = [line for text in path.read_text().splitlines() if (line := _read(text)) is not None]
+            self.lines = [
+                line
+                for text in path.read_text(encoding="utf-8", errors="replace").splitlines()
+                if (line := _read(text)) is not None
+            ]
 
     def write(self, line: Mapping[str, Any]) -> None:
         """Adds a line."""
@@ -60,11 +62,11 @@ def _read(text: str) -> dict[str, Any] | None:
         line = json.loads(text)
     except json.JSONDecodeError:
         return None
-    return line if isinstance(line, dict) and "step" in line else None
+    return line if isinstance(line, dict) and isinstance(line.get("step"), int) else None
 
 
 class Guard:
-    """Watches every loss of every step for NaN without leaving the device; ``check`` reads the verdict."""
+    """Watches every loss of every step for NaN without leaving the device; ``first`` reads the verdict."""
 
     def __init__(self) -> None:
         self.first_bad: dict[str, Tensor] = {}
@@ -75,14 +77,10 @@ class Guard:
             bad = torch.where(torch.isfinite(loss), math.inf, float(step))
             self.first_bad[name] = torch.minimum(self.first_bad[name], bad) if name in self.first_bad else bad
 
-    def check(self) -> None:
-        """Raises Diverged, naming the update and the step."""
+    def first(self) -> tuple[str, int] | None:
+        """The update and the step that first gave what is not a number, if any did."""
         if not self.first_bad:
-            return
+            return None
         steps = torch.stack(list(self.first_bad.values())).tolist()
         step, name = min(zip(steps, self.first_bad, strict=True))
-        if math.isfinite(step):
-            raise Diverged(
-                f"The loss of the update '{name}' is not a number at step {int(step)}; the last good checkpoint is "
-                "kept. Lower train.rate or debias_weight, or look for extreme values in x."
-            )
+        return (name, int(step)) if math.isfinite(step) else None
