@@ -141,8 +141,8 @@ def test_progress_goes_to_stderr_only(tmp_path: Path) -> None:
     words = ["train", "toy-table", "--method", "vanilla", *SHORT, "--json", "--out", str(tmp_path / "run")]
     result = typed(*words)
     assert result.exit_code == 0
-    assert "toy-table vanilla seed 0 target on" in result.stderr
-    assert "target on" not in result.stdout
+    assert "toy-table vanilla seed 0 continued" in result.stderr
+    assert "continued" not in result.stdout
     assert json.loads(result.stdout)["method"] == "vanilla"
 
 

@@ -54,7 +54,7 @@ def test_vanilla_makes_as_many_target_updates_at_the_same_rates():
     target = ("target", PARTS, 1, "same", "")
     assert rows(schedule("vanilla", **AUTHORS)) == [
         ("target", 20, 5e-4, 1.0, 0, (), target),
-        ("target on", 5, 5e-5, 0.1, 3, PARTS, target),
+        ("continued", 5, 5e-5, 0.1, 3, PARTS, target),
     ]
 
 

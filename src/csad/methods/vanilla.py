@@ -18,5 +18,5 @@ class Vanilla(Method):
         target = Update("target", moves=("F", "D_y", "P_y"), loss=self.target_loss)
         return (
             Stage("target", (target,), c.target_epochs, c.pretrain_rate),
-            Stage("target on", (target,), c.epochs, c.rate, c.decay, c.decay_every, renew=target.moves),
+            Stage("continued", (target,), c.epochs, c.rate, c.decay, c.decay_every, renew=target.moves),
         )
