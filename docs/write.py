@@ -71,7 +71,8 @@ looks at the test split after each epoch.
 ## Colored MNIST, σ² = .02, preset `authors`
 
 `csad train colored-mnist --preset authors --method METHOD --seed SEED --data-root DATA`; the `result.json` of each run
-is kept in `colored-mnist-authors/`. {about["device"]}, torch {about["torch"]}, {about["precision"]}.
+is kept in `colored-mnist-authors/`. {about["device"]}, torch {about["torch"]}, {about["precision"]}. Without
+`--deterministic` a GPU adds in no fixed order, so a seed does not give the same figure twice.
 
 {seed_table(mnist_figures(), PAPER)}
 
