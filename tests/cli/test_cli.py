@@ -184,8 +184,8 @@ def test_a_backbone_beside_the_user_is_found_in_training_and_in_evaluating(tmp_p
     command = [sys.executable, "-P", "-c", "import csad.cli; csad.cli.main()"]
     options = {"cwd": tmp_path, "capture_output": True, "text": True, "timeout": 120}
     words = ["train", "toy-table", "--method", "vanilla", *SHORT, "--backbone", "beside:Net", "--out", "run", "--json"]
-    trained = subprocess.run([*command, *words], **options)  # type: ignore[call-overload]
-    evaluated = subprocess.run([*command, "evaluate", "run", "--json"], **options)  # type: ignore[call-overload]
+    trained = subprocess.run([*command, *words], **options)
+    evaluated = subprocess.run([*command, "evaluate", "run", "--json"], **options)
     assert (trained.returncode, evaluated.returncode) == (0, 0), trained.stderr + evaluated.stderr
     assert json.loads(evaluated.stdout)["metrics"] == json.loads(trained.stdout)["metrics"]
 

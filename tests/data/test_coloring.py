@@ -28,7 +28,7 @@ def rows(n: int = 40, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 def make(**changed: object) -> Dataset:
     digits = {"train": rows(), "validation": rows(seed=1), "test": rows(seed=2)}
     settings = {"digits": digits, "threshold": 128, "color_variance": 0.02, "seed": 0} | changed
-    return colored("little", **settings)  # type: ignore[arg-type]
+    return colored("little", **settings)
 
 
 def test_a_digit_is_one_flat_colour_on_black() -> None:

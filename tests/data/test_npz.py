@@ -20,7 +20,7 @@ def test_an_npz_file_gives_the_same_as_its_arrays(tmp_path: Path) -> None:
     np.savez(tmp_path / "people.npz", x=X, y=np.where(Y == 1, "yes", "no"), b=B)
     dataset = from_npz(tmp_path / "people.npz", bias_names=("sex",))
     assert dataset.task.name == "people"
-    assert dataset.task.target.names == ("no", "yes")  # type: ignore[union-attr]
+    assert dataset.task.target.names == ("no", "yes")
     assert torch.equal(dataset.train.x, from_arrays(X, np.where(Y == 1, "yes", "no"), B).train.x)
 
 

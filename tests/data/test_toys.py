@@ -48,11 +48,11 @@ def test_target_and_bias_agree_in_training_and_nowhere_else(name: str) -> None:
     dataset = DATASETS[name](rows=4800)
 
     def follows(samples: Samples) -> list[float]:
-        top = torch.tensor([bias.count - 1 for bias in dataset.task.biases])  # type: ignore[union-attr]
+        top = torch.tensor([bias.count - 1 for bias in dataset.task.biases])
         return (samples.b == samples.y[:, None] * top).double().mean(0).tolist()
 
     assert follows(dataset.train) == pytest.approx([0.95] * len(dataset.task.biases), abs=0.015)
-    chance = [1 / bias.count for bias in dataset.task.biases]  # type: ignore[union-attr]
+    chance = [1 / bias.count for bias in dataset.task.biases]
     for split in ("validation", "test"):
         assert follows(dataset.splits[split]) == pytest.approx(chance, abs=1e-9)
 

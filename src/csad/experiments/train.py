@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from csad import __version__
 from csad.data.check import check_trainable
@@ -113,7 +113,7 @@ def train(
         "settings": asdict(plan),
         "selection": SELECTION,
         "metrics": evaluate(run, dataset),
-        "target_updates": target_updates(model, len(dataset.train)),
+        "target_updates": target_updates(model, dataset.train.y),
         "seconds": log.seconds(),
         "warnings": log.warnings(),
         "environment": environment(where, model.course.precision, deterministic),
@@ -136,10 +136,12 @@ def _check_kinds(task: Any, seed: Any, backbone: Any) -> None:
         raise InputError(f"backbone must be a torch module, not {backbone!r}: give an instance of your class.")
 
 
-def target_updates(method: Method, rows: int) -> int:
-    """How often the schedule moves the target branch."""
-    c = method.course
-    per_epoch = len(epoch_order(rows, min(c.batch_size, rows), torch.Generator(), partial=c.partial))
+def target_updates(method: Method, y: Tensor) -> int:
+    """How often the schedule moves the target branch, for training targets y."""
+    c, n = method.course, len(y)
+    balance = y if c.balance == "target" else None
+    order = epoch_order(n, min(c.batch_size, n), torch.Generator(), partial=c.partial, balance=balance)
+    per_epoch = len(order)
     return per_epoch * sum(
         stage.epochs * line.repeat for stage in method.schedule() for line in stage.updates if "P_y" in line.moves
     )

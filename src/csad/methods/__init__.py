@@ -1,1 +1,1 @@
-"""Methods: each declares what moves, downhill on what, how often. Everything else is derived (see ``train``)."""
+"""Methods: each declares what moves, downhill on what, how often. Everything else is derived (see ``training``)."""

@@ -20,8 +20,8 @@ def _whole(share: float) -> int:
     return math.floor(100 * share + 0.5)
 
 
-def verdict(accuracies: Sequence[tuple[str, float]], subject: str = "csad") -> str:
-    """One plain sentence or two: how often ``subject`` (or the last) is right, and how that compares.
+def verdict(accuracies: Sequence[tuple[str, float]]) -> str:
+    """One plain sentence or two: how often csad (or the last) is right, and how that compares.
 
     The points are the difference of the whole per cents shown, so that the reader's own subtraction agrees;
     models less than a true point apart are called level.
@@ -29,7 +29,7 @@ def verdict(accuracies: Sequence[tuple[str, float]], subject: str = "csad") -> s
     known = [(name, accuracy) for name, accuracy in accuracies if finite(accuracy)]
     if not known:
         return "No model has a test accuracy: there is nothing to compare."
-    ours = next((pair for pair in known if pair[0] == subject), known[-1])
+    ours = next((pair for pair in known if pair[0] == "csad"), known[-1])
     others = [pair for pair in known if pair is not ours]
     opening = f"On test digits in random colours, {ours[0]} is right {_whole(ours[1])}{NO_BREAK}% of the time"
     if not others:

@@ -113,10 +113,11 @@ class Training:
                 self._note(stage, losses)
             after = {"epoch": epoch + 1, "batch": 0} if last else {"batch": number + 1}
             self.place = replace(self.place, step=self.place.step + 1, **after)
+            if last:
+                self._advise(stage)
             if self.request.made:
                 self._save()
                 raise Interrupted("Give --resume to go on." if self.keep else "")
-        self._advise(stage)
         if time.monotonic() - self.saved > SAVE_EVERY:
             self._save()
 

@@ -54,8 +54,9 @@ def descend(update: Update, e: Encoded, optimisers: Optimisers, rate: float) -> 
     weights = [w for mover in movers for w in mover.weights]
     value = update.loss(e)
     terms = value if isinstance(value, tuple) else (value,)
+    total = torch.stack([term.detach() for term in terms]).sum()
     if not weights:
-        return torch.stack([term.detach() for term in terms]).sum()
+        return total
     each = [
         torch.autograd.grad(term, weights, retain_graph=k + 1 < len(terms), allow_unused=True, materialize_grads=True)
         for k, term in enumerate(terms)
@@ -65,7 +66,7 @@ def descend(update: Update, e: Encoded, optimisers: Optimisers, rate: float) -> 
         size = len(mover.weights)
         mover.step(gradients[:size], rate)
         gradients = gradients[size:]
-    return torch.stack([term.detach() for term in terms]).sum()
+    return total
 
 
 @torch.no_grad()
