@@ -4,12 +4,79 @@ import gzip
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
+from csad.data import colored_mnist as module
 from csad.data.check import check_trainable
 from csad.data.colored_mnist import FILES, colored_mnist
+from csad.data.coloring import COLORINGS, GREY
 from csad.errors import InputError
+
+
+@pytest.fixture
+def little_mnist(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of made-up MNIST files, 300 digits to train and 50 to test; no others can be had."""
+    monkeypatch.setattr(module, "TRAINING", 300)
+    monkeypatch.setattr(module, "TESTING", 50)
+    monkeypatch.setattr(module, "MIRRORS", ())
+    monkeypatch.setenv("CSAD_CACHE", str(tmp_path / "cache"))
+    rng = np.random.default_rng(0)
+    (tmp_path / "data").mkdir()
+    for part, count in (("train", 300), ("t10k", 50)):
+        images = rng.integers(0, 256, size=(count, 28, 28), dtype=np.uint8)
+        labels = (np.arange(count) % 10).astype(np.uint8)
+        for name, values in ((f"{part}-images-idx3-ubyte", images), (f"{part}-labels-idx1-ubyte", labels)):
+            head = bytes((0, 0, 8, values.ndim)) + np.array(values.shape, dtype=">i4").tobytes()
+            (tmp_path / "data" / name).write_bytes(head + values.tobytes())
+    return tmp_path / "data"
+
+
+@pytest.mark.parametrize("validation", [0, 60])
+@pytest.mark.parametrize("coloring", COLORINGS)
+def test_without_test_the_other_splits_are_the_same_and_its_files_need_not_exist(
+    little_mnist: Path, coloring: str, validation: int
+) -> None:
+    whole = colored_mnist(coloring=coloring, validation=validation, data_root=little_mnist)
+    for name in ("t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"):
+        (little_mnist / name).unlink()
+    with pytest.raises(InputError, match=r"t10k-images-idx3-ubyte\.gz could not be fetched"):
+        colored_mnist(coloring=coloring, validation=validation, data_root=little_mnist)
+    found = colored_mnist(coloring=coloring, validation=validation, test=False, data_root=little_mnist)
+    assert [*found.splits] == (["train", "validation"] if validation else ["train"])
+    assert [*whole.splits] == [*found.splits, "test"]
+    for split, samples in found.splits.items():
+        assert samples.fingerprint() == whole.splits[split].fingerprint()
+        assert torch.equal(samples.extra["color"], whole.splits[split].extra["color"])
+    check_trainable(found, needs_bias=True)
+
+
+def test_a_coloring_changes_the_digits_as_it_says(little_mnist: Path) -> None:
+    biased, random, grey = (
+        colored_mnist(coloring=word, validation=60, data_root=little_mnist) for word in ("biased", "random", "grey")
+    )
+    assert torch.equal(biased.train.extra["color"], biased.train.y)
+    assert (random.train.extra["color"] == random.train.y).float().mean().item() < 0.25
+    for split in ("validation", "test"):
+        assert random.splits[split].fingerprint() == biased.splits[split].fingerprint()
+    for split, samples in grey.splits.items():
+        assert samples.x.unique().tolist() == [0, GREY]
+        assert torch.equal(samples.b, biased.splits[split].b)
+
+
+def test_an_unknown_coloring_is_told_before_any_file_is_looked_for(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"No coloring is called 'randon'\. Nearest: random\."):
+        colored_mnist(coloring="randon", data_root=tmp_path / "nowhere")
+
+
+def test_the_default_digits_are_those_of_earlier_runs(mnist_root: Path) -> None:
+    dataset = colored_mnist(data_root=mnist_root)
+    assert {split: samples.fingerprint() for split, samples in dataset.splits.items()} == {
+        "train": "f8b6b4bb4cdd446d",
+        "validation": "e07b8d3b185e604e",
+        "test": "52c1e1256078f713",
+    }
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,8 @@ import pytest
 import torch
 from scipy import stats
 
-from csad.data.coloring import PALETTE, colored, paint
+from csad.data.check import check_trainable
+from csad.data.coloring import COLORINGS, GREY, PALETTE, colored, paint
 from csad.data.pairs import Related
 from csad.data.samples import Classes, Dataset
 from csad.errors import InputError
@@ -107,6 +108,41 @@ def test_training_digits_have_their_class_colour_and_others_any() -> None:
         assert 0.5 < (samples.extra["color"] != samples.y).float().mean() <= 1
     also = make(biased_splits=("train", "test"))
     assert (also.splits["test"].extra["color"] == also.splits["test"].y).all()
+
+
+def test_random_coloring_gives_training_digits_any_colour_and_leaves_the_other_splits_alone() -> None:
+    digits = {"train": rows(2000), "test": rows()}
+    biased, random = make(digits=digits), make(digits=digits, coloring="random")
+    color, y = random.train.extra["color"], random.train.y
+    assert (color == y).float().mean().item() == pytest.approx(0.1, abs=0.03)
+    assert torch.bincount(color, minlength=10).min() > 140, "each of the ten colours has its tenth"
+    assert random.splits["test"].fingerprint() == biased.splits["test"].fingerprint()
+    # The same noise: around its mean a channel strays as far as in biased training.
+    green = random.train.x.amax((2, 3))[color == 1, 1].float()
+    assert green.std().item() == pytest.approx(36, abs=5)
+
+
+def test_grey_digits_have_the_same_shapes_and_labels_but_no_colour() -> None:
+    biased, grey = make(), make(coloring="grey")
+    for split, samples in grey.splits.items():
+        shape = biased.splits[split].x.amax(1, keepdim=True) > 0
+        assert samples.x.dtype == torch.uint8
+        assert torch.equal(samples.x, (GREY * shape).to(torch.uint8).expand(-1, 3, -1, -1))
+        for name in ("y", "b"):
+            assert torch.equal(getattr(samples, name), getattr(biased.splits[split], name))
+        assert torch.equal(samples.extra["color"], biased.splits[split].extra["color"])
+    assert torch.equal(make(coloring="grey", seed=5, color_variance=0.05).train.x, grey.train.x)
+
+
+@pytest.mark.parametrize("coloring", COLORINGS)
+def test_every_coloring_can_be_trained_on_with_a_bias_and_without(coloring: str) -> None:
+    for needs_bias in (False, True):
+        check_trainable(make(coloring=coloring), needs_bias=needs_bias)
+
+
+def test_an_unknown_coloring_is_an_input_error_that_names_the_nearest() -> None:
+    with pytest.raises(InputError, match=r"'gray'\. Nearest: grey\. Known: biased, grey, random\."):
+        make(coloring="gray")
 
 
 def test_the_task_names_ten_digits_and_three_channels_of_eight_bins() -> None:

@@ -44,6 +44,13 @@ def test_a_digit_pixel_is_one_above_eight() -> None:
     assert dark == int((load_digits().images > 8).sum())
 
 
+def test_grey_digits_are_the_same_rows_without_a_colour() -> None:
+    one, grey = DATASETS["digits"](), DATASETS["digits"](coloring="grey")
+    for split, samples in grey.splits.items():
+        assert torch.equal(samples.x.amax(1), samples.x.amin(1)), "the three channels are equal"
+        assert torch.equal(samples.x.amax(1) > 0, one.splits[split].x.amax(1) > 0)
+
+
 def test_a_wrong_variance_is_an_input_error() -> None:
     with pytest.raises(InputError):
         DATASETS["digits"](color_variance=2)

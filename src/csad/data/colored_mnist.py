@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from csad.data.coloring import colored
+import numpy as np
+from numpy.typing import NDArray
+
+from csad.data.coloring import check_coloring, colored
 from csad.data.download import find_or_fetch
 from csad.data.idx import read_idx
 from csad.data.samples import Dataset
@@ -28,22 +31,40 @@ THRESHOLD = 128  # a digit's pixels are those above it: exact on the released im
 
 @DATASETS.register("colored-mnist")
 def colored_mnist(
-    *, color_variance: float = 0.02, validation: int = 5000, seed: int = 0, data_root: Path | None = None
+    *,
+    color_variance: float = 0.02,
+    coloring: str = "biased",
+    validation: int = 5000,
+    test: bool = True,
+    seed: int = 0,
+    data_root: Path | None = None,
 ) -> Dataset:
     """MNIST whose colour gives the digit away in training only; a smaller variance is a stronger bias.
 
     The last ``validation`` of MNIST's 60,000 training digits (55,000 … 59,999) are held out and, like the
     10,000 for testing, coloured at random. With 0 there is no validation split and all 60,000 are trained on,
-    as the authors do.
+    as the authors do. Without ``test`` the files of the test digits need not exist, and there is no such split.
+
+    A ``coloring`` of "random" gives training digits a random colour as well: what a net then reaches is the ceiling.
+    With "grey" all digits are in one grey, so that only their shape is seen; b tells the colour each would have had.
     """
+    check_coloring(coloring)
     if not 0 <= validation < TRAINING:
         raise InputError(f"validation must be 0 … {TRAINING - 1} of the training digits, not {validation}.")
-    paths = [*find_or_fetch(FILES, "mnist", MIRRORS, data_root).values()]
-    images, test_images = (read_idx(paths[k], (n, 28, 28)) for k, n in ((0, TRAINING), (2, TESTING)))
-    labels, test_labels = (read_idx(paths[k], (n,)) for k, n in ((1, TRAINING), (3, TESTING)))
+    wanted = {name: sha256 for name, sha256 in FILES.items() if test or name.startswith("train")}
+    paths = [*find_or_fetch(wanted, "mnist", MIRRORS, data_root).values()]
+    images, labels = _digits(paths[:2], TRAINING)
     kept = TRAINING - validation
     splits = {"train": (images[:kept], labels[:kept])}
     if validation:
         splits["validation"] = (images[kept:], labels[kept:])
-    splits["test"] = (test_images, test_labels)
-    return colored("colored-mnist", splits, threshold=THRESHOLD, color_variance=color_variance, seed=seed)
+    if test:
+        splits["test"] = _digits(paths[2:], TESTING)
+    return colored(
+        "colored-mnist", splits, threshold=THRESHOLD, color_variance=color_variance, seed=seed, coloring=coloring
+    )
+
+
+def _digits(paths: list[Path], count: int) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    """Images (count, 28, 28) and labels (count,) of the two files."""
+    return read_idx(paths[0], (count, 28, 28)), read_idx(paths[1], (count,))

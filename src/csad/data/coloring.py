@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from csad.data.pairs import Related
 from csad.data.samples import Classes, Dataset, Samples, Task
 from csad.data.split import generator_for
-from csad.errors import InputError
+from csad.errors import InputError, unknown
 
 # The mean colour (red, green, blue) of each digit 0 … 9, as found in samples of the released data.
 PALETTE = np.array(
@@ -31,23 +31,38 @@ PALETTE = np.array(
 LOWEST, HIGHEST = 1, 254  # the released colours never hold 0 or 255
 BIN_WIDTH = 32  # a colour label is one of eight bins per channel
 DRAWS = 100
+GREY = 128  # near the palette's mean brightness, so that a net sees digits as light as the coloured ones
+COLORINGS = ("biased", "random", "grey")
 
 
 def paint(
-    masks: NDArray[np.bool_], means: NDArray[np.int64], color_variance: float, generator: np.random.Generator
+    masks: NDArray[np.bool_],
+    means: NDArray[np.int64],
+    color_variance: float,
+    generator: np.random.Generator,
+    *,
+    grey: bool = False,
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """Pixels (n, 3, h, w) with each mask (n, h, w) in one flat colour on black, and the colours' bins (n, 3).
 
     A channel is normal around ``PALETTE[means]`` with standard deviation 255 · √color_variance, rounded to
     the nearest whole number and drawn again unless that is 1 … 254. Its bin, the bias label, is colour // 32.
+    With ``grey`` every mask is in the same grey, and its bins are those of the colour that it would have had.
     """
     if not 0 < color_variance <= 1:
         raise InputError(
             f"color_variance must be above 0 and at most 1 (Kim et al.: .02 to .05), not {color_variance}."
         )
     colors = _draw(PALETTE[means].astype(float), 255 * float(np.sqrt(color_variance)), generator)
-    pixels = masks[:, None].astype(np.uint8) * colors.astype(np.uint8)[:, :, None, None]
+    shown = np.full_like(colors, GREY) if grey else colors
+    pixels = masks[:, None].view(np.uint8) * shown.astype(np.uint8)[:, :, None, None]
     return pixels, colors // BIN_WIDTH
+
+
+def check_coloring(coloring: str) -> None:
+    """Nothing, or an error that names the nearest known word; for use before data are looked for."""
+    if coloring not in COLORINGS:
+        raise unknown("coloring", coloring, COLORINGS)
 
 
 def colored(
@@ -57,20 +72,24 @@ def colored(
     threshold: float,
     color_variance: float,
     seed: int,
+    coloring: str = "biased",
     biased_splits: tuple[str, ...] = ("train",),
 ) -> Dataset:
     """The data set of these splits of (grey (n, h, w), labels (n,)), grey above the threshold painted.
 
-    In a biased split a digit has its class's mean colour, elsewhere one of the ten at random.
+    In a biased split a digit has its class's mean colour, elsewhere one of the ten at random. A ``coloring`` of
+    "random" makes no split biased; with "grey" the biased labels stay, but the pixels show the shape alone.
     """
+    check_coloring(coloring)
+    biased = () if coloring == "random" else biased_splits
     splits = {}
-    for split, (grey, labels) in digits.items():
+    for split, (images, labels) in digits.items():
         y = np.asarray(labels).astype(np.int64)
         if y.size and not 0 <= y.min() <= y.max() < len(PALETTE):
             raise InputError(f"The {split} labels of {name} must be digits 0 … 9, not {y.min()} … {y.max()}.")
         generator = generator_for(seed, split)
-        means = y if split in biased_splits else generator.integers(len(PALETTE), size=len(y))
-        pixels, bins = paint(grey > threshold, means, color_variance, generator)
+        means = y if split in biased else generator.integers(len(PALETTE), size=len(y))
+        pixels, bins = paint(images > threshold, means, color_variance, generator, grey=coloring == "grey")
         splits[split] = Samples(pixels, y, bins, {"color": means})
     height, width = splits["train"].x.shape[2:]
     task = Task(

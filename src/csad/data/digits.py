@@ -14,10 +14,11 @@ THRESHOLD = 8  # half of the digits' range 0 … 16, as Kim's 128 is of 0 … 25
 
 
 @DATASETS.register("digits")
-def digits(*, color_variance: float = 0.02, seed: int = 0) -> Dataset:
+def digits(*, color_variance: float = 0.02, coloring: str = "biased", seed: int = 0) -> Dataset:
     """8 × 8 digits whose colour gives the class away in training only; 1,797 rows, no download.
 
     1,200 to train, 197 to validate, 400 to test, the same rows whatever the seed: it draws only the colours.
+    With ``coloring`` "random" training digits have a random colour too, with "grey" no digit has any.
     """
     from sklearn.datasets import load_digits
 
@@ -25,4 +26,4 @@ def digits(*, color_variance: float = 0.02, seed: int = 0) -> Dataset:
     parts = stratified(rows.target, tuple(SIZES.values()), generator_for(0, "digits' fixed split"))
     images = np.asarray(rows.images)
     splits = {split: (images[part], rows.target[part]) for split, part in zip(SIZES, parts, strict=True)}
-    return colored("digits", splits, threshold=THRESHOLD, color_variance=color_variance, seed=seed)
+    return colored("digits", splits, threshold=THRESHOLD, color_variance=color_variance, seed=seed, coloring=coloring)
