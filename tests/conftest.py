@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from csad.experiments.build import build, plan_run
+from csad.experiments.build import build, plan_run, read
 from csad.registry import METHODS
 
 torch.set_num_threads(1)
@@ -30,7 +30,7 @@ def make():
 
     def made(task="toy-table", method="csad", seed=0, **settings):
         given = {key.replace("__", "."): value for key, value in settings.items()}
-        dataset, plan = plan_run(task, method, {**SHORT, "train.batch_size": 32, **given}, "", None)
+        dataset, plan = plan_run(task, method, {**SHORT, "train.batch_size": 32, **given}, "", read)
         return dataset, build(dataset.task, method, plan, seed)
 
     return made

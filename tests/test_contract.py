@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from csad.errors import Interrupted
+from csad.training.device import Way
 from csad.training.fit import fit
 
 CPU = torch.device("cpu")
@@ -11,7 +12,7 @@ CPU = torch.device("cpu")
 
 def trained(make, heard, task, method_name, *, keep=None, resume=False, seed=0, **settings):
     dataset, method = make(task, method_name, seed=seed, **settings)
-    fit(method, dataset, heard, seed=seed, device=CPU, keep=keep, resume=resume)
+    fit(method, dataset, heard, Way(CPU), seed=seed, keep=keep, resume=resume)
     return dataset, method
 
 
@@ -67,6 +68,6 @@ def test_stopping_anywhere_and_going_on_gives_the_weights_of_no_stop(make, heard
     keep = tmp_path / "state.safetensors"
     dataset, method = make("toy-table", method_name, **settings)
     with pytest.raises(Interrupted):
-        fit(method, dataset, StopAt(at), seed=0, device=CPU, keep=keep)
+        fit(method, dataset, StopAt(at), Way(CPU), seed=0, keep=keep)
     _, resumed = trained(make, heard, "toy-table", method_name, keep=keep, resume=True, **settings)
     assert same(whole, resumed)

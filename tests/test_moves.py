@@ -4,9 +4,10 @@ import pytest
 import torch
 
 from csad.methods.method import Assign
-from csad.training.batches import Batches
+from csad.training.batches import OwnBatches, encode
 from csad.training.descent import Optimisers
 from csad.training.iterate import iterate
+from csad.training.stack import Alone
 
 
 def parts_of(method):
@@ -23,16 +24,16 @@ def changed_parts(before, after):
 
 def test_each_update_changes_the_parts_it_moves_and_no_other(make, method_name):
     dataset, method = make("toy-table", method_name)
-    batches = Batches(dataset, method.course, 0, torch.device("cpu"))
+    batches = OwnBatches(dataset, method.course, 0, torch.device("cpu"))
     method.prepare(batches.train)
     rows = batches.order(0, 0)[0]
     seen = 0
     for stage in method.schedule():
         for line in stage.updates:
             before = snapshot(method)
-            optimisers = Optimisers(method, "adam", 0.0)
-            source = lambda gradient: batches.encode(method, rows, gradient)  # noqa: E731
-            iterate(method, (line,), source, source, optimisers, 1e-2)
+            optimisers = Optimisers(Alone(method), "adam", 0.0)
+            source = lambda gradient: encode(Alone(method), batches, rows, gradient)  # noqa: E731
+            iterate(Alone(method), (line,), source, source, optimisers, torch.tensor(1e-2, dtype=torch.float64))
             after = snapshot(method)
             weights = dict(method.named_parameters())
             if isinstance(line, Assign):
@@ -54,9 +55,10 @@ def test_every_part_that_predicts_is_moved_by_some_update(make, method_name):
 @pytest.mark.parametrize("momentum", ["adam", "sgd"])
 def test_an_update_leaves_no_gradient_behind(make, method_name, momentum):
     dataset, method = make("toy-table", method_name)
-    batches = Batches(dataset, method.course, 0, torch.device("cpu"))
+    batches = OwnBatches(dataset, method.course, 0, torch.device("cpu"))
     method.prepare(batches.train)
     rows = batches.order(0, 0)[0]
-    source = lambda gradient: batches.encode(method, rows, gradient)  # noqa: E731
-    iterate(method, method.schedule()[-1].updates, source, source, Optimisers(method, momentum, 1e-3), 1e-3)
+    source = lambda gradient: encode(Alone(method), batches, rows, gradient)  # noqa: E731
+    runs, rate = Alone(method), torch.tensor(1e-3, dtype=torch.float64)
+    iterate(runs, method.schedule()[-1].updates, source, source, Optimisers(runs, momentum, 1e-3), rate)
     assert all(weight.grad is None for weight in method.parameters())

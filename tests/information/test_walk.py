@@ -94,6 +94,35 @@ def test_the_walk_of_two_samples_is_the_one_worked_out_by_hand():
 @pytest.mark.parametrize("walk_on", [0.0, 0.1, 0.5, 0.9])
 def test_the_walk_passes_gradcheck(walk_on):
     assert torch.autograd.gradcheck(lambda e: random_walk(e, walk_on), stochastic(4).requires_grad_())
+    several = torch.stack([stochastic(3, seed) for seed in range(2)]).requires_grad_()
+    assert torch.autograd.gradcheck(lambda e: random_walk(e, walk_on), several)
+
+
+@pytest.mark.parametrize("walk_on", [0.1, 0.5, 0.9])
+@pytest.mark.parametrize("n", [1, 2, 64])
+def test_the_walks_derivative_is_that_of_the_closed_form(n, walk_on):
+    weights = torch.randn(n, n, generator=torch.Generator().manual_seed(3), dtype=torch.float64)
+    gradients = []
+    for walk in (random_walk, reference.closed_walk):
+        edges = stochastic(n).requires_grad_()
+        gradients.append(torch.autograd.grad((weights * walk(edges, walk_on)).sum(), edges)[0])
+    assert (gradients[0] - gradients[1]).abs().max() < 1e-9 * (1 + gradients[1].abs().max())
+    assert gradients[1].abs().max() > 1e-6
+
+
+@pytest.mark.parametrize("form", ["authors", "paper"])
+def test_a_stack_of_graphs_is_walked_as_each_alone(form):
+    m = torch.stack([features(9, seed=seed) for seed in range(2)])
+    sharpness = torch.tensor([3.0, 10.0], dtype=torch.float64)
+    edges = graph(unit(m), sharpness[:, None, None], symmetric=form == "authors").requires_grad_()
+    walk = random_walk(edges, 0.5)
+    slopes = torch.autograd.grad(walk.square().sum(), edges)[0]
+    for k in range(2):
+        own = graph(unit(m[k]), sharpness[k], symmetric=form == "authors").requires_grad_()
+        alone = random_walk(own, 0.5)
+        assert (edges[k] - own).abs().max() < 1e-14
+        assert (walk[k] - alone).abs().max() < 1e-14
+        assert (slopes[k] - torch.autograd.grad(alone.square().sum(), own)[0]).abs().max() < 1e-13
 
 
 @pytest.mark.parametrize("form", ["authors", "paper"])

@@ -2,14 +2,14 @@
 
 import pytest
 
-from csad.experiments.build import build, plan_run
+from csad.experiments.build import build, plan_run, read
 
 PARTS = ("F", "D_y", "P_y")
 
 
 def schedule(method, **settings):
-    dataset, plan = plan_run("digits", method, {}, "", None)
-    _, plan = plan_run("digits", method, settings, "", None)
+    dataset, plan = plan_run("digits", method, {}, "", read)
+    _, plan = plan_run("digits", method, settings, "", read)
     return build(dataset.task, method, plan, 0).schedule()
 
 
@@ -65,7 +65,8 @@ def test_the_preset_of_the_authors_is_their_codes():
     plan = resolve("csad", DATASETS["colored-mnist"], experiment("colored-mnist"), {}, "authors")
     assert {f"train.{name}": plan.train[name] for name in (key.removeprefix("train.") for key in AUTHORS)} == AUTHORS
     assert (plan.train["batch_size"], plan.train["partial"], plan.train["weight_decay"]) == (128, "keep", 5e-4)
-    assert plan.data == {"color_variance": 0.02, "validation": 0, "seed": 0}
+    assert plan.train["average"] == 0
+    assert plan.data == {"color_variance": 0.02, "coloring": "biased", "validation": 0, "test": True, "seed": 0}
     assert plan.net == {
         "backbone": "conv",
         "branch": 128,
@@ -80,6 +81,7 @@ def test_the_preset_of_the_authors_is_their_codes():
         "inner_steps": 10,
         "bound": "cs",
         "pairs": "sum",
+        "related_by": "",
         "kind": "joint",
         "form": "authors",
         "walk_on": 0.5,
@@ -98,7 +100,7 @@ def test_the_preset_of_the_authors_is_their_codes():
     ],
 )
 def test_the_ablations_differ_in_what_the_paper_says(method, kind, bound, scales):
-    dataset, plan = plan_run("digits", method, {}, "", None)
+    dataset, plan = plan_run("digits", method, {}, "", read)
     made = build(dataset.task, method, plan, 0)
     assert (plan.settings["kind"], plan.settings["bound"]) == (kind, bound)
     assert made.M.similarity.kind == kind

@@ -6,8 +6,11 @@ from typing import Any
 
 import pytest
 import torch
+from torch import Tensor, nn
+from torch.func import functional_call, vmap
 
 from csad.errors import InputError
+from csad.nets.layers import FromPixels
 from csad.nets.parts import make_backbone
 from csad.registry import BACKBONES
 
@@ -37,6 +40,52 @@ def test_the_smallest_image_follows_from_the_kernel() -> None:
     assert make_backbone("conv", (1, 10, 10), {"kernel": 3})(torch.zeros(1, 1, 10, 10)).shape == (1, 64)
     with pytest.raises(InputError, match="at least 10 pixels"):
         make_backbone("conv", (1, 9, 9), {"kernel": 3})
+
+
+def drawn(*shape: int, seed: int = 0) -> Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn(*shape, generator=generator, dtype=torch.double, requires_grad=True)
+
+
+def assert_near(ours: tuple[Tensor, ...], theirs: tuple[Tensor, ...]) -> None:
+    for own, other in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(own, other, rtol=0, atol=1e-12 * (1 + other.abs().max().item()))
+
+
+@pytest.mark.parametrize(("channels", "kernel", "sides"), [(3, 5, (28, 28)), (1, 1, (4, 6)), (2, 3, (3, 7))])
+def test_a_convolution_from_pixels_is_torchs_in_value_and_in_gradients(
+    channels: int, kernel: int, sides: tuple[int, int]
+) -> None:
+    layer = FromPixels(channels, 6, kernel).double()
+    x = drawn(4, channels, *sides)
+    ours, theirs = layer(x), nn.functional.conv2d(x, layer.weight, layer.bias)
+    assert_near((ours,), (theirs,))
+    inputs, slope = (x, layer.weight, layer.bias), drawn(*theirs.shape, seed=1).detach()
+    assert_near(torch.autograd.grad(ours, inputs, slope), torch.autograd.grad(theirs, inputs, slope))
+
+
+def test_a_convolution_from_pixels_of_many_runs_is_torchs_of_each() -> None:
+    layer, runs = FromPixels(3, 6, 5).double(), 3
+    x, weight, bias = drawn(runs, 4, 3, 12, 12), drawn(runs, 6, 3, 5, 5, seed=1), drawn(runs, 6, seed=2)
+    slope = drawn(runs, 4, 6, 8, 8, seed=3).detach()
+    ours = vmap(lambda w, b, x: functional_call(layer, {"weight": w, "bias": b}, (x,)))(weight, bias, x)
+    theirs = torch.stack([nn.functional.conv2d(x[k], weight[k], bias[k]) for k in range(runs)])
+    assert_near((ours,), (theirs,))
+    inputs = (x, weight, bias)
+    assert_near(torch.autograd.grad(ours, inputs, slope), torch.autograd.grad(theirs, inputs, slope))
+
+
+def test_in_the_papers_net_pooling_before_relu_is_relu_before_pooling() -> None:
+    F = make_backbone("conv", (3, 28, 28), {"filters": 8}).double()
+    first, second = F[0], F[3]
+    assert [type(layer) for layer in (F[1], F[2], F[4], F[5])] == [nn.MaxPool2d, nn.ReLU] * 2
+    as_printed = nn.Sequential(first, nn.ReLU(), nn.MaxPool2d(2), second, nn.ReLU(), nn.MaxPool2d(2), nn.Flatten())
+    x = drawn(3, 3, 28, 28)
+    ours, theirs = F(x), as_printed(x)
+    assert torch.equal(ours, theirs)
+    assert (ours == 0).any()
+    inputs, slope = (x, *F.parameters()), drawn(*theirs.shape, seed=1).detach()
+    assert_near(torch.autograd.grad(ours, inputs, slope), torch.autograd.grad(theirs, inputs, slope))
 
 
 def test_the_small_net_halves_the_sides_once() -> None:

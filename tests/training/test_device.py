@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from csad.errors import InputError
-from csad.training.checkpoint import Place, load, save
+from csad.training.checkpoint import Place, State, load, save
 from csad.training.device import choose_device, computing_in, repeatable
 
 
@@ -38,9 +38,8 @@ def test_a_device_that_is_not_here_is_an_input_error(name):
 
 
 def test_a_checkpoint_of_another_format_is_refused(tmp_path, monkeypatch):
-    net = torch.nn.Linear(2, 2)
     monkeypatch.setattr("csad.training.checkpoint.FORMAT", "another")
-    save(tmp_path / "state.safetensors", net, {}, Place())
+    save(tmp_path / "state.safetensors", State(Place(), {"weight": torch.ones(2)}, {}))
     monkeypatch.undo()
     with pytest.raises(InputError, match="not a checkpoint of this version"):
-        load(tmp_path / "state.safetensors", net)
+        load(tmp_path / "state.safetensors")

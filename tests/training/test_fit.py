@@ -9,7 +9,8 @@ import torch
 from csad.errors import Diverged
 from csad.methods.method import Stage
 from csad.training import checkpoint
-from csad.training.batches import Batches
+from csad.training.batches import OwnBatches
+from csad.training.device import Way
 from csad.training.fit import fit
 from csad.training.log import Log
 
@@ -26,7 +27,7 @@ def test_the_order_of_batches_follows_from_seed_stage_epoch_and_stream_alone(mak
     dataset, method = make()
 
     def order(seed, stage, epoch, stream=0):
-        return torch.cat(Batches(dataset, method.course, seed, CPU).order(stage, epoch, stream)).tolist()
+        return torch.cat(OwnBatches(dataset, method.course, seed, CPU).order(stage, epoch, stream)).tolist()
 
     first = order(0, 0, 0)
     assert order(0, 0, 0) == first
@@ -36,7 +37,7 @@ def test_the_order_of_batches_follows_from_seed_stage_epoch_and_stream_alone(mak
 
 def test_a_target_in_balance_is_drawn_alike(make):
     dataset, method = make(train__balance="target", train__batch_size=30)
-    batches = Batches(dataset, method.course, 0, CPU)
+    batches = OwnBatches(dataset, method.course, 0, CPU)
     for rows in batches.order(0, 0):
         assert np.bincount(dataset.train.y[rows].numpy()).tolist() == [15, 15]
 
@@ -45,13 +46,13 @@ def test_a_stage_that_leaves_F_alone_runs_it_once_over_the_training_set(make, he
     dataset, method = make(train__target_epochs=0, train__estimator_epochs=0, train__epochs=0, train__bias_epochs=3)
     rows = []
     method.F.register_forward_hook(lambda module, given, h: rows.append(len(h)))
-    fit(method, dataset, heard, seed=0, device=CPU)
+    fit(method, dataset, heard, Way(CPU), seed=0)
     assert sum(rows) == len(dataset.train)
 
 
 def test_the_log_holds_every_update_of_every_stage(make, heard, tmp_path):
     dataset, method = make()
-    log = fit(method, dataset, heard, seed=0, device=CPU, log=Log(tmp_path / "log.jsonl"))
+    log = fit(method, dataset, heard, Way(CPU), seed=0, log=Log(tmp_path / "log.jsonl"))
     lines = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
     assert lines == log.lines
     by_stage = {line["stage"]: set(line["losses"]) for line in lines}
@@ -66,7 +67,7 @@ def test_the_log_holds_every_update_of_every_stage(make, heard, tmp_path):
 
 def test_the_estimator_and_the_debias_step_look_at_the_same_information(make, heard):
     dataset, method = make(inner_steps=1, debias_weight=1.0, train__rate=1e-9)
-    log = fit(method, dataset, heard, seed=0, device=CPU)
+    log = fit(method, dataset, heard, Way(CPU), seed=0)
     curves = log.curves("debias")
     assert curves["debias"] == pytest.approx([-value for value in curves["estimator"]], rel=1e-3)
 
@@ -85,38 +86,37 @@ def test_a_loss_that_is_not_a_number_stops_the_training_by_name_and_step(make, h
     broken = stages[1]._replace(updates=(type(bias)("bias", bias.moves, spoiled),))
     method.schedule = lambda: (stages[0], broken, *stages[2:])
     with pytest.raises(Diverged, match=r"update 'bias' is not a number at step 14\b.*last good checkpoint is kept"):
-        fit(method, dataset, heard, seed=0, device=CPU, keep=keep)
-    _, untouched = make(data__rows=320, train__bias_epochs=2)
-    place, _ = checkpoint.load(keep, untouched)
-    assert (place.stage, place.step) == (1, 10)
-    assert checkpoint.all_finite(untouched)
+        fit(method, dataset, heard, Way(CPU), seed=0, keep=keep)
+    kept = checkpoint.load(keep)
+    assert (kept.place.stage, kept.place.step) == (1, 10)
+    assert checkpoint.all_finite(kept.weights)
 
 
 def test_a_checkpoint_is_replaced_whole_and_leaves_nothing_half_written(make, heard, tmp_path):
     dataset, method = make()
-    fit(method, dataset, heard, seed=0, device=CPU, keep=tmp_path / "checkpoint" / "state.safetensors")
+    fit(method, dataset, heard, Way(CPU), seed=0, keep=tmp_path / "checkpoint" / "state.safetensors")
     assert [path.name for path in (tmp_path / "checkpoint").iterdir()] == ["state.safetensors"]
 
 
 def test_resuming_a_finished_training_changes_nothing(make, heard, tmp_path):
     keep = tmp_path / "state.safetensors"
     dataset, method = make()
-    fit(method, dataset, heard, seed=0, device=CPU, keep=keep)
+    fit(method, dataset, heard, Way(CPU), seed=0, keep=keep)
     before = {name: value.clone() for name, value in method.state_dict().items()}
     _, again = make(seed=9)
-    fit(again, dataset, heard, seed=0, device=CPU, keep=keep, resume=True)
+    fit(again, dataset, heard, Way(CPU), seed=0, keep=keep, resume=True)
     assert all(torch.equal(value, before[name]) for name, value in again.state_dict().items())
 
 
 def test_a_target_that_falls_to_chance_is_told_with_advice(make, heard):
     dataset, method = make(debias_weight=1e4, train__target_epochs=20, train__epochs=30, train__rate=0.05)
-    fit(method, dataset, heard, seed=0, device=CPU)
+    fit(method, dataset, heard, Way(CPU), seed=0)
     assert any("fallen to chance" in text and "debias_weight" in text for text in heard.warnings)
 
 
 def test_an_estimator_that_learns_nothing_is_told_with_advice(make, heard):
     dataset, method = make(train__rate=1e-12, train__estimator_epochs=3)
-    fit(method, dataset, heard, seed=0, device=CPU)
+    fit(method, dataset, heard, Way(CPU), seed=0)
     assert sum("estimator has learned nothing" in text for text in heard.warnings) == 1
 
 
@@ -124,13 +124,13 @@ def test_scales_that_run_away_are_told_with_advice(make, heard):
     dataset, method = make()
     with torch.no_grad():
         method.M.scale_other.theta.fill_(50.0)
-    fit(method, dataset, heard, seed=0, device=CPU)
+    fit(method, dataset, heard, Way(CPU), seed=0)
     assert any("scale_other has run tenfold" in text for text in heard.warnings)
 
 
 def test_a_sound_training_gives_no_warning(make, heard):
     dataset, method = make(train__target_epochs=5, train__estimator_epochs=20, train__rate=1e-3)
-    fit(method, dataset, heard, seed=0, device=CPU)
+    fit(method, dataset, heard, Way(CPU), seed=0)
     assert heard.warnings == []
 
 
@@ -140,6 +140,6 @@ def test_a_deterministic_training_on_the_gpu_gives_the_same_weights_twice(make, 
     weights = []
     for _ in range(2):
         dataset, method = make("toy-image", "csad")
-        fit(method, dataset, heard, seed=0, device=torch.device("cuda"), deterministic=True)
+        fit(method, dataset, heard, Way(torch.device("cuda"), deterministic=True), seed=0)
         weights.append([weight.clone() for weight in method.parameters()])
     assert all(torch.equal(one, other) for one, other in zip(*weights, strict=True))

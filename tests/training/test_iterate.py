@@ -9,11 +9,19 @@ from torch import nn
 from csad.data.samples import Batch
 from csad.information import cs
 from csad.methods.method import Assign, Encoded, Update
-from csad.training.batches import Batches
+from csad.training.batches import OwnBatches, encode
 from csad.training.descent import Optimisers
 from csad.training.iterate import iterate
+from csad.training.stack import Alone
 
 CPU = torch.device("cpu")
+
+
+def step(model, lines, own, fresh=None, *, kind="adam", rate=1e-3, optimisers=None):
+    """One iteration of one run."""
+    runs = Alone(model)
+    numbers = torch.tensor(rate, dtype=torch.float64)
+    return iterate(runs, lines, own, fresh, optimisers or Optimisers(runs, kind, 0.0), numbers)
 
 
 class Counted:
@@ -24,33 +32,33 @@ class Counted:
 
     def __call__(self, gradient):
         self.asked.append(gradient)
-        return self.batches.encode(self.method, self.rows, gradient)
+        return encode(Alone(self.method), self.batches, self.rows, gradient)
 
 
 def prepared(make, **settings):
     dataset, method = make("toy-table", "csad", **settings)
     method.double()
-    batches = Batches(replace(dataset, view=lambda x: x.double()), method.course, 0, CPU)
+    batches = OwnBatches(replace(dataset, view=lambda x: x.double()), method.course, 0, CPU)
     return method, batches, Counted(method, batches, batches.order(0, 0)[0])
 
 
 def test_a_csad_iteration_encodes_twice_and_not_22_times(make):
     method, _, source = prepared(make)
-    iterate(method, method.schedule()[-1].updates, source, source, Optimisers(method, "adam", 0.0), 1e-3)
+    step(method, method.schedule()[-1].updates, source)
     assert source.asked == [True, True]
 
 
 def test_updates_that_leave_the_encoder_alone_encode_once_without_gradient(make):
     method, _, source = prepared(make)
     bias = method.schedule()[1].updates[0]
-    iterate(method, (bias, bias, replace(bias, repeat=5)), source, source, Optimisers(method, "adam", 0.0), 1e-3)
+    step(method, (bias, bias, replace(bias, repeat=5)), source)
     assert source.asked == [False]
 
 
 def test_a_repeated_update_of_the_encoder_encodes_each_time(make):
     method, _, source = prepared(make)
     target = method.schedule()[0].updates[0]
-    iterate(method, (replace(target, repeat=3),), source, source, Optimisers(method, "adam", 0.0), 1e-3)
+    step(method, (replace(target, repeat=3),), source)
     assert source.asked == [True] * 3
 
 
@@ -59,8 +67,8 @@ def test_the_encoder_is_in_train_mode_only_where_a_gradient_moves_it(make):
     modes = []
     method.F.register_forward_hook(lambda module, *_: modes.append(module.training))
     bias, target = method.schedule()[1].updates[0], method.schedule()[0].updates[0]
-    iterate(method, (bias,), source, source, Optimisers(method, "adam", 0.0), 1e-3)
-    iterate(method, (target,), source, source, Optimisers(method, "adam", 0.0), 1e-3)
+    step(method, (bias,), source)
+    step(method, (target,), source)
     assert modes == [False, True]
 
 
@@ -72,7 +80,7 @@ def textbook(method, batches, rows, K, weight, rate, steps, weight_decay):
     batch = Batch(batches.view(t.x[rows]), t.y[rows], t.b[rows], rows)
     F, D_y, P_y, D_b, P_b, M = parts.values()
 
-    def step(loss, *names):
+    def descend(loss, *names):
         for part in parts.values():
             part.zero_grad()
         loss.backward()
@@ -84,14 +92,14 @@ def textbook(method, batches, rows, K, weight, rate, steps, weight_decay):
         return cs(M(D_y(h), D_b(h)), related, pairs="sum", scale=M.scale())
 
     for _ in range(steps):
-        step(nn.functional.cross_entropy(P_y(D_y(F(batch.x))), batch.y), "F", "D_y", "P_y")
+        descend(nn.functional.cross_entropy(P_y(D_y(F(batch.x))), batch.y), "F", "D_y", "P_y")
         h = F(batch.x).detach()
         for _ in range(K):
             losses = [nn.functional.cross_entropy(out, batch.b[:, k]) for k, out in enumerate(P_b(D_b(h)))]
-            step(sum(losses) / len(losses), "D_b", "P_b")
+            descend(sum(losses) / len(losses), "D_b", "P_b")
         for _ in range(K):
-            step(-information(h), "M")
-        step(weight * information(F(batch.x)), "F")
+            descend(-information(h), "M")
+        descend(weight * information(F(batch.x)), "F")
 
 
 @pytest.mark.parametrize("weight_decay", [0.0, 5e-4])
@@ -100,9 +108,9 @@ def test_a_csad_iteration_is_algorithm_1_written_out(make, weight_decay):
     method, batches, source = prepared(make, inner_steps=K, debias_weight=weight)
     other, _, _ = prepared(make, inner_steps=K, debias_weight=weight)
     textbook(other, batches, source.rows, K, method.debias_weight.item(), rate, steps, weight_decay)
-    optimisers = Optimisers(method, "adam", weight_decay)
+    optimisers = Optimisers(Alone(method), "adam", weight_decay)
     for _ in range(steps):
-        iterate(method, method.schedule()[-1].updates, source, source, optimisers, rate)
+        step(method, method.schedule()[-1].updates, source, optimisers=optimisers, rate=rate)
     for (name, own), (_, reference) in zip(method.named_parameters(), other.named_parameters(), strict=True):
         torch.testing.assert_close(own, reference, rtol=1e-9, atol=1e-11, msg=name)
 
@@ -128,7 +136,7 @@ def test_several_gradients_are_joined_as_the_update_says():
     toy = Toy()
     # h = w·3; the gradients of h and of h² are 3 and 2·h·3 = 18 at w = 1: their difference is 15.
     update = Update("two", ("W",), lambda e: (e.h, e.h**2), join=lambda first, second: second - first)
-    losses = iterate(toy, (update,), toy.source(3), None, Optimisers(toy, "sgd", 0.0), 0.1)
+    losses = step(toy, (update,), toy.source(3), kind="sgd", rate=0.1)
     assert toy.W.w.item() == pytest.approx(1 - 0.1 * 15)
     assert losses["two"].item() == pytest.approx(3 + 9)
 
@@ -136,7 +144,7 @@ def test_several_gradients_are_joined_as_the_update_says():
 def test_several_gradients_are_added_by_default():
     toy = Toy()
     update = Update("two", ("W",), lambda e: (e.h, e.h**2))
-    iterate(toy, (update,), toy.source(3), None, Optimisers(toy, "sgd", 0.0), 0.1)
+    step(toy, (update,), toy.source(3), kind="sgd", rate=0.1)
     assert toy.W.w.item() == pytest.approx(1 - 0.1 * 21)
 
 
@@ -150,9 +158,7 @@ def test_a_fresh_update_sees_other_batches_and_leaves_the_own_one_encoded():
 
     own, fresh = Update("own", ("V",), watch), Update("fresh", ("V",), watch, repeat=2, batch="fresh")
     others = iter([5.0, 7.0])
-    iterate(
-        toy, (own, fresh, own), toy.source(3), lambda g: toy.source(next(others))(g), Optimisers(toy, "sgd", 0.0), 0
-    )
+    step(toy, (own, fresh, own), toy.source(3), lambda g: toy.source(next(others))(g), kind="sgd", rate=0.0)
     assert seen == [3.0, 5.0, 7.0, 3.0]
 
 
@@ -160,7 +166,7 @@ def test_an_assignment_sets_a_buffer_in_place_and_moves_nothing():
     toy = Toy()
     buffer = toy.average
     line = Assign("average", lambda e: {"average": 0.5 * toy.average + 0.5 * e.h})
-    iterate(toy, (line, line), toy.source(3), None, Optimisers(toy, "sgd", 0.0), 0.1)
+    step(toy, (line, line), toy.source(3), kind="sgd", rate=0.1)
     assert toy.average is buffer
     assert toy.average.item() == pytest.approx(0.5 * 1.5 + 1.5)
     assert toy.W.w.item() == 1.0
@@ -171,9 +177,9 @@ def test_a_second_optimiser_has_a_memory_of_its_own():
     up = Update("up", ("W",), lambda e: e.h)
     down = Update("down", ("W",), lambda e: -0.001 * e.h)
     for toy, second in ((shared, down), (apart, replace(down, optimiser="second"))):
-        optimisers = Optimisers(toy, "adam", 0.0)
+        optimisers = Optimisers(Alone(toy), "adam", 0.0)
         for _ in range(5):
-            iterate(toy, (up, second), toy.source(1), None, optimisers, 0.1)
+            step(toy, (up, second), toy.source(1), optimisers=optimisers, rate=0.1)
     # One Adam weighs the small gradient against the large; two of them make equal steps, which cancel.
     assert apart.W.w.item() == pytest.approx(1.0, abs=1e-5)
     assert shared.W.w.item() < 0.6

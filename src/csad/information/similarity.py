@@ -46,12 +46,13 @@ class Similarity:
         return structure if self.kind == "structure" else content(u, v) + structure
 
     def _structure(self, u: Tensor, v: Tensor, sharpness: tuple[Tensor | float, Tensor | float]) -> Tensor:
-        r_y = self._places(u, sharpness[0])
-        r_b = self._places(v, sharpness[1])
+        # Both walks at once: half as many, larger products.
+        taus = torch.stack([torch.as_tensor(tau, dtype=u.dtype, device=u.device) for tau in sharpness])
+        r_y, r_b = self._places(torch.stack([u, v]), taus[:, None, None])
         return structure(r_y, r_b, transposed=self.form == "authors")
 
-    def _places(self, u: Tensor, sharpness: Tensor | float) -> Tensor:
-        """r (N, N): row i is where a walk from i is found, summing to one."""
+    def _places(self, u: Tensor, sharpness: Tensor) -> Tensor:
+        """r (…, N, N): row i is where a walk from i is found, summing to one."""
         authors = self.form == "authors"
         walk = random_walk(graph(u, sharpness, symmetric=authors), self.walk_on)
         r = (walk + walk.mT) / 2 if authors else walk.mT

@@ -23,17 +23,24 @@ def graph(u: Tensor, sharpness: Tensor | float, *, symmetric: bool) -> Tensor:
 def random_walk(edges: Tensor, walk_on: float = 0.5) -> Tensor:
     """(1 − c)(I − cE)⁻¹, where every walk of Eq. 6 ends (Eq. 7), before any normalisation; column i starts at i.
 
-    The inverse is the sum of all powers of cE, doubled each round: with A = cE, after k rounds R holds
-    I + A + … + A^(2^(k+1) − 1). Only products of matrices: exact to rounding, quick, and recordable on a GPU.
+    The inverse is the sum of all powers of A = cE, doubled each round: with k rounds R holds I + A + … up to the power
+    2^(k+1) − 1. Only products of matrices: exact to rounding, quick, and recordable on a GPU. The derivative, R dA R,
+    comes from a term whose value is zero: no round has to be remembered. (A second derivative would be wrong.)
     """
     if not 0 <= walk_on < 1:
         raise InputError(f"walk_on must lie in 0 … 1, and below 1, not {walk_on}: a walk has to restart.")
-    power = walk_on * edges
-    total = torch.eye(edges.shape[-1], dtype=edges.dtype, device=edges.device) + power
-    for _ in range(_rounds(walk_on, edges.dtype)):
+    step = walk_on * edges
+    total = _all_powers(step.detach(), _rounds(walk_on, edges.dtype))
+    return (1 - walk_on) * (total + total @ (step - step.detach()) @ total)
+
+
+def _all_powers(step: Tensor, rounds: int) -> Tensor:
+    """I + A + A² + … by doubling."""
+    power, total = step, step + torch.eye(step.shape[-1], dtype=step.dtype, device=step.device)
+    for _ in range(rounds):
         power = power @ power
         total = total + total @ power
-    return (1 - walk_on) * total
+    return total
 
 
 def _rounds(walk_on: float, dtype: torch.dtype) -> int:

@@ -9,6 +9,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
+from csad.data.pairs import Related
 from csad.data.samples import Task
 from csad.errors import InputError, unknown
 from csad.information import Estimator, Similarity
@@ -39,6 +40,7 @@ class Csad(Method):
         inner_steps: int = 10,  # K, the paper's
         bound: str = "cs",
         pairs: str = "sum",
+        related_by: str = "",  # Ω: the task's own rule, or one of csad.data.pairs, such as same_sample
         kind: str = "joint",
         form: str = "authors",
         walk_on: float = 0.5,  # c, the paper's
@@ -62,6 +64,7 @@ class Csad(Method):
         if pairs not in PAIRS:
             raise unknown("form of I_CS", pairs, PAIRS)
         self.inner_steps = inner_steps
+        self.related = Related(related_by) if related_by else task.related
         self.bound = partial(BOUNDS[bound], pairs=pairs) if bound == "cs" else BOUNDS[bound]
         self.debias_weight: Tensor
         self.register_buffer("debias_weight", torch.tensor(float(debias_weight)))
@@ -73,7 +76,7 @@ class Csad(Method):
     def shared_information(self, e: Encoded) -> Tensor:
         """I(h_y, h_b) across the pairs of Ω, as M sees it (Eq. 2)."""
         scores = self.M(self.D_y(e.h), self.D_b(e.h))
-        value: Tensor = self.bound(scores, self.task.related(e.b), scale=self.M.scale())
+        value: Tensor = self.bound(scores, self.related(e.b), scale=self.M.scale())
         return value
 
     def schedule(self) -> tuple[Stage, ...]:
@@ -85,8 +88,8 @@ class Csad(Method):
         debias = Update("debias", moves=("F",), loss=lambda e: self.debias_weight * self.shared_information(e))
         iteration = (target, replace(bias, repeat=K), replace(estimator, repeat=K), debias)
         return (
-            Stage("target", (target,), c.target_epochs, c.pretrain_rate),
-            Stage("bias", (bias,), c.bias_epochs, c.pretrain_rate),
+            Stage("target", (target,), c.target_epochs, c.pretrain_rate, common=True),
+            Stage("bias", (bias,), c.bias_epochs, c.pretrain_rate, common=True),
             Stage("estimator", (estimator,), c.estimator_epochs, c.rate),
             # F, D and P start afresh at the lower rate; M's optimiser lives on, as in the authors' code.
             Stage(

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from csad.data.samples import Batch, Samples, Task
 from csad.errors import InputError
+from csad.methods.average import Average
 from csad.methods.terms import label_loss
 from csad.nets.parts import Nets
 
@@ -56,9 +57,9 @@ class Assign:
     """A line of an algorithm that sets buffers instead of descending: group weights, moving averages."""
 
     name: str
-    value: Callable[[Encoded], Mapping[str, Tensor]]
+    value: Callable[..., Mapping[str, Tensor]]  # of an Encoded, or of nothing
     repeat: int = 1
-    batch: str = "same"
+    batch: str = "same"  # or "fresh", or "none": it needs no mini-batch
     moves: tuple[str, ...] = ()
 
 
@@ -66,7 +67,11 @@ Line = Update | Assign
 
 
 class Stage(NamedTuple):
-    """Lines run in order on each mini-batch, for some epochs; ``renew`` names parts whose optimisers start afresh."""
+    """Lines run in order on each mini-batch, for some epochs; ``renew`` names parts whose optimisers start afresh.
+
+    A stage that is ``common`` depends on no setting of the method's own and is alike in every method that has one of
+    its name: pretraining that runs may share.
+    """
 
     name: str
     updates: tuple[Line, ...]
@@ -75,6 +80,7 @@ class Stage(NamedTuple):
     decay: float = 1.0
     decay_every: int = 0
     renew: tuple[str, ...] = ()
+    common: bool = False
 
     def rate_at(self, epoch: int) -> float:
         """The learning rate of an epoch, multiplied by ``decay`` after each ``decay_every`` epochs."""
@@ -98,6 +104,7 @@ class Course:
     decay_every: int = 3
     weight_decay: float = 5e-4
     optimiser: str = "adam"
+    average: float = 0.0  # of the last stage's weights, kept from step to step, taken in the end; 0: none (the authors)
     precision: str = "float32"  # or tf32, on a GPU
 
     def __post_init__(self) -> None:
@@ -109,6 +116,7 @@ class Course:
             (self.rate <= 0 or self.pretrain_rate <= 0, "train.rate and train.pretrain_rate must be above 0"),
             (self.weight_decay < 0, "train.weight_decay must not be negative"),
             (not 0 < self.decay <= 1, "train.decay must lie above 0 and at most at 1"),
+            (not 0 <= self.average < 1, "train.average must lie in 0 … 1, and below 1 (0: no average)"),
             (self.decay_every < 0, "train.decay_every must not be negative (0: the rate stays)"),
             (
                 min(self.epochs, self.target_epochs, self.bias_epochs, self.estimator_epochs) < 0,
@@ -145,6 +153,8 @@ class Method(nn.Module, ABC):
         self.task = task
         self.course = course
         self.F, self.D_y, self.P_y = nets.extractor(), nets.branch(), nets.target_head()
+        target_branch = {"F": self.F, "D_y": self.D_y, "P_y": self.P_y}
+        self.averaged = Average(target_branch, course.average) if course.average else None
 
     @abstractmethod
     def schedule(self) -> tuple[Stage, ...]:
@@ -152,6 +162,19 @@ class Method(nn.Module, ABC):
 
     def prepare(self, train: Samples) -> None:
         """Sets buffers that follow from the training data."""
+
+    def averaging(self) -> tuple[Line, ...]:
+        """The line that keeps an average of the target branch's weights, run after those of the last stage; or none."""
+        return (Assign("average", self._average, batch="none"),) if self.averaged else ()
+
+    def _average(self) -> Mapping[str, Tensor]:
+        assert self.averaged is not None
+        buffers = self.averaged.after(dict(self.named_parameters()))
+        return {f"averaged.{name}": value for name, value in buffers.items()}
+
+    def settled(self) -> Mapping[str, Tensor]:
+        """Weights that are set once the last stage is over: the average, where one was kept."""
+        return self.averaged.taken(dict(self.named_parameters())) if self.averaged else {}
 
     def encode(self, batch: Batch) -> Features:
         """h = F(x), the only costly part."""

@@ -17,6 +17,6 @@ class Vanilla(Method):
         c = self.course
         target = Update("target", moves=("F", "D_y", "P_y"), loss=self.target_loss)
         return (
-            Stage("target", (target,), c.target_epochs, c.pretrain_rate),
+            Stage("target", (target,), c.target_epochs, c.pretrain_rate, common=True),
             Stage("continued", (target,), c.epochs, c.rate, c.decay, c.decay_every, renew=target.moves),
         )

@@ -36,6 +36,22 @@ def initialised(part: nn.Sequential) -> nn.Sequential:
     return part
 
 
+class FromPixels(nn.Conv2d):
+    """A convolution of few channels as one product of matrices: of stacked runs twice as quick as grouped on a GPU."""
+
+    def __init__(self, channels: int, filters: int, kernel: int) -> None:
+        super().__init__(channels, filters, kernel)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(n, filters, height − kernel + 1, width − kernel + 1)."""
+        kernel = self.weight.shape[-1]
+        windows = x.unfold(2, kernel, 1).unfold(3, kernel, 1)  # (n, channels, height, width, kernel, kernel)
+        height, width = windows.shape[2:4]
+        columns = windows.permute(0, 1, 4, 5, 2, 3).reshape(len(x), -1, height * width)
+        out = (self.weight.flatten(1) @ columns).reshape(len(x), -1, height, width)
+        return out if self.bias is None else out + self.bias[:, None, None]
+
+
 class Own(nn.Module):
     """A user's module as F, its output as rows; what came in eval mode (a frozen BatchNorm) stays in it."""
 

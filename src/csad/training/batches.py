@@ -5,8 +5,8 @@ Nothing random has to be saved: a run that stops anywhere goes on with the very 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
+from typing import Protocol
 
 import numpy as np
 import torch
@@ -14,8 +14,9 @@ from torch import Tensor
 
 from csad.data.order import epoch_order
 from csad.data.samples import Batch, Dataset, Samples
-from csad.methods.method import Course, Encoded, Features, Line, Method
-from csad.training.iterate import Source, moves_encoder
+from csad.methods.method import Course, Encoded, Features, Line
+from csad.training.iterate import moves_encoder
+from csad.training.stack import Runs
 
 OWN, FRESH = 0, 1  # streams: the iteration's mini-batches, and those of updates that want others
 CHUNK = 1000  # rows encoded or predicted at a time where no gradient is needed
@@ -27,67 +28,154 @@ def mixed(*numbers: int) -> int:
     return int(words[0]) << 31 | int(words[1]) >> 1
 
 
-class Batches:
-    """The training rows on the device, and the mini-batches of each epoch."""
+class Batches(Protocol):
+    """The training rows of one run or of many; row numbers of many have a leading axis of runs."""
+
+    per_epoch: int
+    rows: Tensor  # all row numbers
+    chunk: int
+
+    def order(self, stage: int, epoch: int, stream: int = OWN) -> Sequence[Tensor]:
+        """The row numbers of each mini-batch of an epoch."""
+
+    def take(self, rows: Tensor) -> Batch:
+        """The rows as F sees them."""
+
+    def labels(self, rows: Tensor) -> tuple[Tensor, Tensor]:
+        """y and b of the rows."""
+
+    def pick(self, values: Tensor, rows: Tensor) -> Tensor:
+        """The rows of something that was computed for all rows."""
+
+
+class OwnBatches:
+    """The training rows of one run."""
 
     def __init__(self, dataset: Dataset, course: Course, seed: int, device: torch.device) -> None:
         self.train: Samples = dataset.train.to(device)
         self.view: Callable[[Tensor], Tensor] = dataset.view
-        self.course = course
-        self.seed = seed
-        self.device = device
+        self.course, self.seed, self.device = course, seed, device
+        self.rows = torch.arange(len(self.train), device=device)
+        self.chunk = CHUNK
         self.per_epoch = len(self.order(0, 0))
 
-    def order(self, stage: int, epoch: int, stream: int = OWN) -> list[Tensor]:
-        """The row numbers of each mini-batch of an epoch."""
-        generator = torch.Generator().manual_seed(mixed(self.seed, stage, epoch, stream))
-        c, n = self.course, len(self.train)
-        balance = self.train.y if c.balance == "target" else None
-        order = epoch_order(n, min(c.batch_size, n), generator, partial=c.partial, balance=balance)
-        return [rows.to(self.device) for rows in order]
+    def order(self, stage: int, epoch: int, stream: int = OWN) -> Sequence[Tensor]:
+        """(n,) each."""
+        order = _order(self.train.y, self.course, self.seed, stage, epoch, stream)
+        return torch.split(torch.cat(order).to(self.device), [len(rows) for rows in order])
 
-    def encode(self, method: Method, rows: Tensor, gradient: bool) -> Encoded:
-        """The rows after F, in train mode only when the gradient will move it."""
-        for part in method.encoder:
-            method.get_submodule(part).train(gradient)
-        t = self.train
-        batch = Batch(self.view(t.x[rows]), t.y[rows], t.b[rows], rows)
-        with torch.set_grad_enabled(gradient):
-            return Encoded(method.encode(batch), batch.y, batch.b, batch.rows)
+    def take(self, rows: Tensor) -> Batch:
+        """The rows through the data set's view."""
+        return Batch(self.view(self.train.x[rows]), *self.labels(rows), rows)
 
-    def encode_all(self, method: Method) -> Features:
-        """h of the whole training set, without gradient."""
-        every = torch.split(torch.arange(len(self.train), device=self.device), CHUNK)
-        chunks = [self.encode(method, rows, gradient=False).h for rows in every]
-        if isinstance(chunks[0], dict):
-            return {name: torch.cat([chunk[name] for chunk in chunks]) for name in chunks[0]}
-        return torch.cat(chunks)
+    def labels(self, rows: Tensor) -> tuple[Tensor, Tensor]:
+        """(n,) and (n, columns)."""
+        return self.train.y[rows], self.train.b[rows]
+
+    def pick(self, values: Tensor, rows: Tensor) -> Tensor:
+        """``values[rows]``."""
+        return values[rows]
+
+
+class StackedBatches:
+    """The training rows of R runs; a data set that several share is held once."""
+
+    def __init__(self, datasets: Sequence[Dataset], course: Course, seeds: Sequence[int], device: torch.device) -> None:
+        distinct = list({id(dataset): dataset for dataset in datasets}.values())
+        trains = [dataset.train for dataset in distinct]
+        self.x, self.y, self.b = (
+            torch.stack([getattr(train, name) for train in trains]).to(device) for name in ("x", "y", "b")
+        )
+        place = {id(dataset): k for k, dataset in enumerate(distinct)}
+        self.which = torch.tensor([place[id(dataset)] for dataset in datasets], device=device)[:, None]
+        self.targets = [dataset.train.y for dataset in datasets]
+        self.views: list[Callable[[Tensor], Tensor]] = [dataset.view for dataset in datasets]
+        self.course, self.seeds, self.device = course, seeds, device
+        self.number = torch.arange(len(seeds), device=device)[:, None]
+        self.rows = torch.arange(self.x.shape[1], device=device).expand(len(seeds), -1)
+        self.chunk = max(CHUNK // len(seeds), course.batch_size)
+        self.per_epoch = len(self.order(0, 0))
+
+    def order(self, stage: int, epoch: int, stream: int = OWN) -> Sequence[Tensor]:
+        """(R, n) each: every run has the order that its own seed gives."""
+        orders = [
+            _order(y, self.course, seed, stage, epoch, stream) for y, seed in zip(self.targets, self.seeds, strict=True)
+        ]
+        together = torch.stack([torch.cat(order) for order in orders]).to(self.device)
+        return torch.split(together, [len(rows) for rows in orders[0]], dim=1)
+
+    def take(self, rows: Tensor) -> Batch:
+        """The rows (R, n, …) through the data sets' view, which sees them as one batch where all have the same."""
+        x = self.x[self.which, rows]
+        if len(set(self.views)) == 1:
+            seen = torch.unflatten(self.views[0](x.flatten(0, 1)), 0, rows.shape)
+        else:
+            seen = torch.stack([view(own) for view, own in zip(self.views, x, strict=True)])
+        return Batch(seen, *self.labels(rows), rows)
+
+    def labels(self, rows: Tensor) -> tuple[Tensor, Tensor]:
+        """(R, n) and (R, n, columns)."""
+        return self.y[self.which, rows], self.b[self.which, rows]
+
+    def pick(self, values: Tensor, rows: Tensor) -> Tensor:
+        """The rows of values (R, all rows, …), each run its own."""
+        return values[self.number, rows]
+
+
+def _order(y: Tensor, course: Course, seed: int, stage: int, epoch: int, stream: int) -> list[Tensor]:
+    generator = torch.Generator().manual_seed(mixed(seed, stage, epoch, stream))
+    balance = y if course.balance == "target" else None
+    n = len(y)
+    return epoch_order(n, min(course.batch_size, n), generator, partial=course.partial, balance=balance)
+
+
+def encode(runs: Runs, batches: Batches, rows: Tensor, gradient: bool) -> Encoded:
+    """The rows after F, in train mode only when the gradient will move it."""
+    for part in runs.method.encoder:
+        runs.method.get_submodule(part).train(gradient)
+    batch = batches.take(rows)
+    with torch.set_grad_enabled(gradient):
+        return Encoded(runs.call(runs.method.encode, batch), batch.y, batch.b, batch.rows)
+
+
+def encode_all(runs: Runs, batches: Batches) -> Features:
+    """h of the whole training set, without gradient; written in place, so that it is never held twice."""
+    whole: dict[str, Tensor] = {}
+    axis = batches.rows.ndim - 1
+    start = 0
+    for rows in torch.split(batches.rows, batches.chunk, dim=axis):
+        h = encode(runs, batches, rows, gradient=False).h
+        for name, part in (h if isinstance(h, dict) else {"": h}).items():
+            if name not in whole:
+                shape = (*batches.rows.shape, *part.shape[axis + 1 :])
+                whole[name] = part.new_empty(shape)
+            whole[name].narrow(axis, start, rows.shape[axis]).copy_(part)
+        start += rows.shape[axis]
+    return whole if whole.keys() != {""} else whole[""]
 
 
 class Feed:
     """The mini-batches of one stage, encoded as its updates ask; all at once where the stage leaves F alone."""
 
-    def __init__(self, method: Method, batches: Batches, lines: Sequence[Line], stage: int) -> None:
-        self.method, self.batches, self.stage = method, batches, stage
+    def __init__(self, runs: Runs, batches: Batches, lines: Sequence[Line], stage: int) -> None:
+        self.runs, self.batches, self.stage = runs, batches, stage
         self.draws = sum(line.repeat for line in lines if line.batch == "fresh")
-        still = not any(moves_encoder(method, line) for line in lines)
-        self.h = batches.encode_all(method) if still else None
+        still = not any(moves_encoder(runs.method, line) for line in lines)
+        self.h = encode_all(runs, batches) if still else None
 
-    def epoch(self, epoch: int) -> list[tuple[Source, Source]]:
-        """For each mini-batch of an epoch, the source of its own rows and that of fresh ones."""
+    def epoch(self, epoch: int) -> list[tuple[Tensor, ...]]:
+        """For each mini-batch of an epoch its own row numbers, then those of each fresh one that its updates draw."""
         order = self.batches.order(self.stage, epoch)
-        others = self.batches.order(self.stage, epoch, FRESH) if self.draws else []
-        found: list[tuple[Source, Source]] = []
-        for number, rows in enumerate(order):
-            following = iter(others[(number * self.draws + k) % len(others)] for k in range(self.draws))
-            found.append((partial(self._encoded, rows), partial(self._next, following)))
-        return found
+        others = self.batches.order(self.stage, epoch, FRESH) if self.draws else ()
+        return [
+            (rows, *(others[(number * self.draws + k) % len(others)] for k in range(self.draws)))
+            for number, rows in enumerate(order)
+        ]
 
-    def _next(self, following: Iterator[Tensor], gradient: bool) -> Encoded:
-        return self._encoded(next(following), gradient)
-
-    def _encoded(self, rows: Tensor, gradient: bool) -> Encoded:
+    def encoded(self, rows: Tensor, gradient: bool) -> Encoded:
+        """The rows, encoded."""
         if self.h is None:
-            return self.batches.encode(self.method, rows, gradient)
-        h = {name: value[rows] for name, value in self.h.items()} if isinstance(self.h, dict) else self.h[rows]
-        return Encoded(h, self.batches.train.y[rows], self.batches.train.b[rows], rows)
+            return encode(self.runs, self.batches, rows, gradient)
+        pick = self.batches.pick
+        h = {n: pick(value, rows) for n, value in self.h.items()} if isinstance(self.h, dict) else pick(self.h, rows)
+        return Encoded(h, *self.batches.labels(rows), rows)

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from csad.errors import InputError
 
@@ -25,23 +25,32 @@ class Place:
     step: int = 0
 
 
-def save(path: Path, method: nn.Module, optimisers: dict[str, Tensor], place: Place) -> None:
+@dataclass(frozen=True)
+class State:
+    """A training between two mini-batches: all that going on needs."""
+
+    place: Place
+    weights: dict[str, Tensor]  # and buffers
+    optimisers: dict[str, Tensor]
+
+
+def save(path: Path, state: State) -> None:
     """Writes weights, buffers, optimisers and place; the former file stays until the new one is whole."""
     from safetensors.torch import save_file
 
-    state = {f"method/{name}": value for name, value in method.state_dict().items()}
-    state |= {f"optimisers/{name}": value for name, value in optimisers.items()}
-    tensors = {name: value.detach().cpu().contiguous().clone() for name, value in state.items()}
+    named = {f"method/{name}": value for name, value in state.weights.items()}
+    named |= {f"optimisers/{name}": value for name, value in state.optimisers.items()}
+    tensors = {name: value.detach().cpu().contiguous().clone() for name, value in named.items()}
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh = path.with_suffix(".new")
-    save_file(tensors, fresh, metadata={"format": FORMAT, "place": json.dumps(asdict(place))})
+    save_file(tensors, fresh, metadata={"format": FORMAT, "place": json.dumps(asdict(state.place))})
     with fresh.open("rb") as file:
         os.fsync(file.fileno())
     fresh.replace(path)
 
 
-def load(path: Path, method: nn.Module) -> tuple[Place, dict[str, Tensor]]:
-    """Puts weights and buffers back into the method; gives the place and the optimisers' state."""
+def load(path: Path) -> State:
+    """The state that a file holds."""
     from safetensors import SafetensorError, safe_open
 
     try:
@@ -50,17 +59,32 @@ def load(path: Path, method: nn.Module) -> tuple[Place, dict[str, Tensor]]:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a dict
         if about.get("format") != FORMAT:
             raise InputError(f"{path} is not a checkpoint of this version of csad: train the run again.")
-        place = Place(**json.loads(about["place"]))
-        method.load_state_dict({k.removeprefix("method/"): v for k, v in tensors.items() if k.startswith("method/")})
-    except (SafetensorError, RuntimeError, OSError, KeyError, TypeError) as error:
-        reason = str(error).splitlines()[0]
-        raise InputError(
-            f"{path} cannot be read as a checkpoint of this run ({reason}): train the run again."
-        ) from error
-    kept = {k.removeprefix("optimisers/"): v for k, v in tensors.items() if k.startswith("optimisers/")}
-    return place, kept
+        return State(Place(**json.loads(about["place"])), _below("method/", tensors), _below("optimisers/", tensors))
+    except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
+        raise _unreadable(str(path), error) from error
 
 
-def all_finite(method: nn.Module) -> bool:
+def _below(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}
+
+
+@torch.no_grad()
+def put(weights: dict[str, Tensor], into: dict[str, Tensor], source: str = "The checkpoint") -> None:
+    """Copies weights and buffers over others of the same names and shapes."""
+    if weights.keys() != into.keys():
+        strange = sorted(weights.keys() ^ into.keys())[0]
+        raise _unreadable(source, f"{strange} is in only one of the two")
+    for name, value in weights.items():
+        if value.shape != into[name].shape:
+            raise _unreadable(source, f"{name} has the shape {tuple(value.shape)}, not {tuple(into[name].shape)}")
+        into[name].copy_(value)
+
+
+def _unreadable(source: str, reason: object) -> InputError:
+    first = (str(reason).splitlines() or [type(reason).__name__])[0]
+    return InputError(f"{source} cannot be read as a checkpoint of this run ({first}): train the run again.")
+
+
+def all_finite(weights: dict[str, Tensor]) -> bool:
     """Whether every weight and buffer is a number."""
-    return all(bool(torch.isfinite(value).all()) for value in method.state_dict().values())
+    return all(bool(torch.isfinite(value).all()) for value in weights.values())

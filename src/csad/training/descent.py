@@ -7,13 +7,17 @@ are tested equal to them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Protocol
+from typing import Any, Protocol
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
+
+from csad.training.stack import Runs
 
 BETAS = (0.9, 0.999)  # of Adam, as everywhere
 MOMENTUM = 0.9
+Decay = float | Tensor  # one number, or one per run
+Tensors = list[Tensor] | tuple[Tensor, ...]
 
 
 class Optimiser(Protocol):
@@ -22,60 +26,72 @@ class Optimiser(Protocol):
     weights: list[Tensor]
     state: dict[str, Tensor]
 
-    def step(self, gradients: list[Tensor] | tuple[Tensor, ...], rate: float) -> None:
-        """Moves the weights downhill."""
+    def step(self, gradients: Tensors, rate: Tensor) -> None:
+        """Moves the weights downhill; ``rate`` is one number, or one per run."""
+
+
+def _over(weights: Tensors, number: Tensor) -> Any:
+    """One number for all weights, or a number per run laid along the first axis of each weight."""
+    number = number.to(weights[0].dtype)  # another kind of number would be multiplied weight by weight
+    if number.ndim == 0:
+        return number
+    return [number.reshape(-1, *(1,) * (w.ndim - 1)) for w in weights]
+
+
+def _decayed(gradients: Tensors, weights: Tensors, weight_decay: Decay) -> Tensors:
+    """The gradients with the pull of weight decay."""
+    if isinstance(weight_decay, Tensor):
+        return torch._foreach_add(gradients, torch._foreach_mul(weights, _over(weights, weight_decay)))
+    return torch._foreach_add(gradients, weights, alpha=weight_decay) if weight_decay else gradients
 
 
 class Adam:
     """Adam (Kingma and Ba, 2015), weight decay as an L2 term in the gradient."""
 
-    def __init__(self, weights: Mapping[str, Tensor], weight_decay: float) -> None:
+    def __init__(self, weights: Mapping[str, Tensor], weight_decay: Decay) -> None:
         self.weights = list(weights.values())
         self.weight_decay = weight_decay
-        self.means = [torch.zeros_like(w) for w in self.weights]
-        self.squares = [torch.zeros_like(w) for w in self.weights]
+        # Plain rows, whatever the weights' own layout: the fused kernel goes through all of them side by side.
+        self.means, self.squares, self.moves = (
+            [torch.zeros_like(w, memory_format=torch.contiguous_format) for w in self.weights] for _ in range(3)
+        )
         device = self.weights[0].device if self.weights else torch.device("cpu")
-        self.steps = torch.zeros((), dtype=torch.float64, device=device)
+        self.steps = torch.zeros((), dtype=torch.float32, device=device)  # as torch's fused kernel wants it
         self.state = {"steps": self.steps}
         self.state |= {f"mean.{name}": m for name, m in zip(weights, self.means, strict=True)}
         self.state |= {f"square.{name}": s for name, s in zip(weights, self.squares, strict=True)}
 
     @torch.no_grad()
-    def step(self, gradients: list[Tensor] | tuple[Tensor, ...], rate: float) -> None:
+    def step(self, gradients: Tensors, rate: Tensor) -> None:
         """w ← w − rate · m̂ / (√v̂ + 1e-8)."""
-        first, second = BETAS
-        if self.weight_decay:
-            gradients = torch._foreach_add(gradients, self.weights, alpha=self.weight_decay)
+        gradients = [gradient.contiguous() for gradient in _decayed(gradients, self.weights, self.weight_decay)]
         self.steps.add_(1)
-        torch._foreach_lerp_(self.means, gradients, 1 - first)
-        torch._foreach_mul_(self.squares, second)
-        torch._foreach_addcmul_(self.squares, gradients, gradients, 1 - second)
-        sizes = torch._foreach_sqrt(self.squares)
-        # The corrections are tensors of one float64 each: no number leaves the device.
-        torch._foreach_div_(sizes, (1 - second**self.steps).sqrt())
-        torch._foreach_add_(sizes, 1e-8)
-        moves = torch._foreach_div(self.means, sizes)
-        torch._foreach_mul_(moves, -rate / (1 - first**self.steps))
-        torch._foreach_add_(self.weights, moves)
+        # torch's fused kernel knows one rate only: at rate 1 it moves zeros by what each weight is to move.
+        torch._foreach_zero_(self.moves)
+        torch._fused_adam_(
+            self.moves, gradients, self.means, self.squares, [], [self.steps] * len(self.moves),
+            lr=1.0, beta1=BETAS[0], beta2=BETAS[1], weight_decay=0.0, eps=1e-8, amsgrad=False, maximize=False,
+        )  # fmt: skip
+        torch._foreach_mul_(self.moves, _over(self.moves, rate))
+        torch._foreach_add_(self.weights, self.moves)
 
 
 class Sgd:
     """Gradient descent with momentum 0.9, weight decay as an L2 term in the gradient."""
 
-    def __init__(self, weights: Mapping[str, Tensor], weight_decay: float) -> None:
+    def __init__(self, weights: Mapping[str, Tensor], weight_decay: Decay) -> None:
         self.weights = list(weights.values())
         self.weight_decay = weight_decay
         self.speeds = [torch.zeros_like(w) for w in self.weights]
         self.state = {f"speed.{name}": s for name, s in zip(weights, self.speeds, strict=True)}
 
     @torch.no_grad()
-    def step(self, gradients: list[Tensor] | tuple[Tensor, ...], rate: float) -> None:
+    def step(self, gradients: Tensors, rate: Tensor) -> None:
         """Adds the gradient to the speed and moves by it: w ← w − rate · v."""
-        if self.weight_decay:
-            gradients = torch._foreach_add(gradients, self.weights, alpha=self.weight_decay)
+        gradients = _decayed(gradients, self.weights, self.weight_decay)
         torch._foreach_mul_(self.speeds, MOMENTUM)
         torch._foreach_add_(self.speeds, gradients)
-        torch._foreach_add_(self.weights, self.speeds, alpha=-rate)
+        torch._foreach_add_(self.weights, torch._foreach_mul(self.speeds, _over(self.speeds, -rate)))
 
 
 KINDS: dict[str, type[Adam] | type[Sgd]] = {"adam": Adam, "sgd": Sgd}
@@ -84,18 +100,16 @@ KINDS: dict[str, type[Adam] | type[Sgd]] = {"adam": Adam, "sgd": Sgd}
 class Optimisers:
     """One optimiser per part, shared by every update that moves it; a second one only where an update names it."""
 
-    def __init__(self, method: nn.Module, kind: str, weight_decay: float) -> None:
-        self.method = method
+    def __init__(self, runs: Runs, kind: str, weight_decay: Decay) -> None:
+        self.runs = runs
         self.kind = kind
         self.weight_decay = weight_decay
         self.made: dict[tuple[str, str], Optimiser] = {}
 
     def of(self, part: str, name: str = "") -> Optimiser:
-        """The part's optimiser, made when first asked for; a frozen weight of a user's backbone is left out."""
+        """The part's optimiser, made when first asked for."""
         if (part, name) not in self.made:
-            weights = self.method.get_submodule(part).named_parameters()
-            free = {key: w for key, w in weights if w.requires_grad}
-            self.made[part, name] = KINDS[self.kind](free, self.weight_decay)
+            self.made[part, name] = KINDS[self.kind](self.runs.weights(part), self.weight_decay)
         return self.made[part, name]
 
     def renew(self, parts: Iterable[str]) -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 import torch
 
 from csad.errors import InputError
+from csad.training.stop import Request, stop_request
 
 
 def choose_device(name: str = "auto") -> torch.device:
@@ -50,3 +52,18 @@ def repeatable(device: torch.device, deterministic: bool) -> Iterator[None]:
             yield
     finally:
         torch.use_deterministic_algorithms(before)
+
+
+@dataclass(frozen=True)
+class Way:
+    """How to compute: where, only repeatably or not, recorded as a CUDA graph or step by step."""
+
+    device: torch.device
+    deterministic: bool = False
+    record: bool = True
+
+    @contextmanager
+    def computing(self, precision: str) -> Iterator[Request]:
+        """Sets torch up, and hears a request to stop; all is put back afterwards."""
+        with stop_request() as request, repeatable(self.device, self.deterministic), computing_in(precision):
+            yield request

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -32,11 +32,15 @@ class Log:
             with self.path.open("a") as file:
                 file.write(json.dumps(line) + "\n")
 
+    def copy_to(self, path: Path) -> None:
+        """Writes all lines to another file."""
+        path.write_text("".join(json.dumps(line) + "\n" for line in self.lines))
+
     def cut(self, step: int) -> None:
         """Forgets the lines from a step on: they will be written again."""
         self.lines = [line for line in self.lines if line["step"] < step]
         if self.path:
-            self.path.write_text("".join(json.dumps(line) + "\n" for line in self.lines))
+            self.copy_to(self.path)
 
     def curves(self, stage: str) -> dict[str, list[float]]:
         """The losses of a stage so far, by update."""
@@ -72,15 +76,16 @@ class Guard:
         self.first_bad: dict[str, Tensor] = {}
 
     def see(self, losses: Mapping[str, Tensor], step: int) -> None:
-        """Remembers, per update, the first step whose loss is not finite."""
+        """Remembers, per update and run, the first step whose loss is not finite."""
         for name, loss in losses.items():
             bad = torch.where(torch.isfinite(loss), math.inf, float(step))
             self.first_bad[name] = torch.minimum(self.first_bad[name], bad) if name in self.first_bad else bad
 
-    def first(self) -> tuple[str, int] | None:
-        """The update and the step that first gave what is not a number, if any did."""
-        if not self.first_bad:
-            return None
-        steps = torch.stack(list(self.first_bad.values())).tolist()
-        step, name = min(zip(steps, self.first_bad, strict=True))
-        return (name, int(step)) if math.isfinite(step) else None
+    def first(self, each: Callable[[Tensor], list[float]]) -> list[tuple[str, int] | None]:
+        """For each run the update and the step that first gave what is not a number, if any did."""
+        steps = {name: each(bad) for name, bad in self.first_bad.items()}
+        found: list[tuple[str, int] | None] = []
+        for of_run in zip(*steps.values(), strict=True):
+            step, name = min(zip(of_run, steps, strict=True))
+            found.append((name, int(step)) if math.isfinite(step) else None)
+        return found

@@ -1,0 +1,45 @@
+"""A moving average of weights: what adversarial steps do to and fro evens out in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor, nn
+
+RAMP = 10  # steps: the average is short at first, so that where it began is soon forgotten
+
+
+class Average(nn.Module):
+    """The average of some parts' weights as buffers; ``decay`` is how much of it a step leaves in the long run.
+
+    Statistics that a part keeps for itself (BatchNorm's) are not averaged.
+    """
+
+    def __init__(self, parts: Mapping[str, nn.Module], decay: float) -> None:
+        super().__init__()
+        self.decay: Tensor
+        self.steps: Tensor
+        self.register_buffer("decay", torch.tensor(float(decay)))
+        self.register_buffer("steps", torch.zeros(()))
+        self.names = {
+            f"{part}.{name}": f"{part}.{name}".replace(".", "-")  # a buffer's name has no dots
+            for part, module in parts.items()
+            for name, _ in module.named_parameters()
+        }
+        for part, module in parts.items():
+            for name, weight in module.named_parameters():
+                self.register_buffer(self.names[f"{part}.{name}"], torch.zeros_like(weight))
+
+    def after(self, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """The buffers after one more step that led to these weights."""
+        kept = torch.minimum(self.decay, self.steps / (RAMP + self.steps))
+        moved = {
+            mine: torch.lerp(weights[name].detach(), self.get_buffer(mine), kept.to(weights[name].dtype))
+            for name, mine in self.names.items()
+        }
+        return {**moved, "steps": self.steps + 1}
+
+    def taken(self, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """The average by the names of the weights; the weights themselves where no step was made."""
+        return {name: torch.where(self.steps > 0, self.get_buffer(m), weights[name]) for name, m in self.names.items()}

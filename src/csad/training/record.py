@@ -1,0 +1,76 @@
+"""A training step recorded as a CUDA graph: the same call as the eager one, replayed without Python.
+
+The first steps of each shape are made eagerly; they are real steps of the training and warm the device up as well. So
+nothing has to be undone, and what is recorded is what was just run.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterable
+
+import torch
+from torch import Tensor
+
+Rows = tuple[Tensor, ...]
+Losses = dict[str, Tensor]
+EAGER_STEPS = 2  # of each shape, before it is recorded
+
+
+class Recording:
+    """A step whose only input is row numbers. It owns every tensor it reads: what it was given is kept as long as it.
+
+    The losses it gives are the same tensors each time: read them before the next step.
+    """
+
+    def __init__(self, step: Callable[[Rows], Losses], rows: Rows, owned: Iterable[object]) -> None:
+        self.rows = tuple(each.clone() for each in rows)
+        self.step = step
+        self.owned = tuple(owned)
+        self.graph = torch.cuda.CUDAGraph()
+        gc.collect()  # a tensor that Python frees while recording would be freed inside the recording
+        stream = torch.cuda.current_stream()
+        try:
+            with torch.cuda.graph(self.graph):
+                self.losses = step(self.rows)
+        finally:
+            torch.cuda.set_stream(stream)  # torch does not go back to it by itself when a recording fails
+            torch.cuda.synchronize()
+
+    def __call__(self, rows: Rows) -> Losses:
+        """The losses of the step on these rows."""
+        for mine, theirs in zip(self.rows, rows, strict=True):
+            mine.copy_(theirs)
+        self.graph.replay()
+        return self.losses
+
+
+class Recorder:
+    """A step that records itself once a shape of rows has come often enough; falls back to eager, saying why."""
+
+    def __init__(
+        self, step: Callable[[Rows], Losses], owned: Callable[[], Iterable[object]], warn: Callable[[str], None]
+    ) -> None:
+        self.step, self.owned, self.warn = step, owned, warn
+        self.seen: dict[tuple[torch.Size, ...], int] = {}
+        self.recordings: dict[tuple[torch.Size, ...], Recording] = {}
+        self.failed = False
+
+    def __call__(self, rows: Rows) -> Losses:
+        """The losses of the step on these rows."""
+        shape = tuple(each.shape for each in rows)
+        if shape not in self.recordings and not self.failed and self.seen.get(shape, 0) >= EAGER_STEPS:
+            self._record(shape, rows)
+        if shape in self.recordings:
+            return self.recordings[shape](rows)
+        self.seen[shape] = self.seen.get(shape, 0) + 1
+        return self.step(rows)
+
+    def _record(self, shape: tuple[torch.Size, ...], rows: Rows) -> None:
+        try:
+            self.recordings[shape] = Recording(self.step, rows, self.owned())
+        except RuntimeError as error:  # whatever a method or a backbone does that a recording cannot hold
+            self.failed = True
+            first = error.__context__ or error  # torch ends the failed recording with an error of its own
+            reason = (str(first).splitlines() or [type(first).__name__])[0]
+            self.warn(f"This training cannot be recorded ({reason}); it goes on step by step, only slower.")
