@@ -1,0 +1,219 @@
+"""A table of results beside the paper's: plain cells come in; JSON, Markdown, LaTeX or lines for a terminal go out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from decimal import ROUND_HALF_UP, Decimal
+from statistics import fmean, stdev
+from typing import Any
+
+from csad.report.drawing import finite
+
+METHOD, PAPER, MISSING = "Method", "paper", "–"
+ABOVE, BELOW, EQUAL = "▲", "▼", "="
+LEGEND = (
+    "Below a method: the paper's figure and, in brackets, ours minus the paper's, both at three digits. "
+    f"{ABOVE} ours is above, {BELOW} below, {EQUAL} equal; {MISSING} no figure."
+)
+
+# Each sign and what it is in a formula.
+SIGNS = (
+    r"α\alpha β\beta γ\gamma δ\delta ε\epsilon ζ\zeta η\eta θ\theta ι\iota κ\kappa λ\lambda μ\mu ν\nu ξ\xi π\pi ρ\rho "
+    r"σ\sigma τ\tau υ\upsilon φ\phi χ\chi ψ\psi ω\omega Γ\Gamma Δ\Delta Θ\Theta Λ\Lambda Ξ\Xi Π\Pi Σ\Sigma Φ\Phi Ψ\Psi "
+    r"Ω\Omega ▲\bigtriangleup ▼\bigtriangledown ±\pm −- ×\times →\to ≤\leq ≥\geq ≈\approx << >> || "
+    r"⁰^{0} ¹^{1} ²^{2} ³^{3} ⁴^{4} ⁵^{5} ⁶^{6} ⁷^{7} ⁸^{8} ⁹^{9}"
+)
+LATEX = {
+    **{pair[0]: f"${pair[1:]}$" for pair in SIGNS.split()},
+    **{letter: f"\\{letter}" for letter in "&%#_{}"},
+    **{letter: f"{{{letter}}}" for letter in "[*"},  # a line break just before would take these for its own
+    **{"\\": r"\textbackslash{}", "$": r"\textdollar{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"},
+    **{"–": r"\textendash{}", "—": r"\textemdash{}", "…": r"\ldots{}", "‘": "`", "’": "'", "“": "``", "”": "''"},
+}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What the runs of one method came to, in fractions; ``std`` is over n − 1 and None for a single run."""
+
+    method: str
+    column: str
+    metric: str
+    mean: float
+    std: float | None
+    n: int
+    paper: float | None
+
+
+@dataclass(frozen=True)
+class ResultTable:
+    """Cells and all that a reader must know of them; ``labels`` say how a method or a metric is printed."""
+
+    table: str
+    title: str
+    selection: str
+    command: str
+    environment: Mapping[str, Any]
+    cells: Sequence[Cell]
+    labels: Mapping[str, str] = field(default_factory=dict)
+    column_title: str = ""
+    notes: Sequence[str] = ()
+
+
+def cell_of(method: str, column: str, metric: str, values: Sequence[float], paper: float | None) -> Cell:
+    """The cell of the figures that one or more runs gave."""
+    if not values or not all(map(finite, values)):
+        raise ValueError(f"{metric} of {method} for {column} needs one number per run, and has {list(values)}")
+    return Cell(method, column, metric, fmean(values), stdev(values) if len(values) > 1 else None, len(values), paper)
+
+
+def as_json(table: ResultTable) -> dict[str, Any]:
+    """The table as a JSON object, from which ``from_json`` gives the same table back."""
+    return {
+        "table": table.table,
+        "selection": table.selection,
+        "command": table.command,
+        "environment": dict(table.environment),
+        "rows": [asdict(cell) for cell in table.cells],
+        "notes": list(table.notes),
+        "title": table.title,
+        "column_title": table.column_title,
+        "labels": dict(table.labels),
+    }
+
+
+def from_json(value: Mapping[str, Any]) -> ResultTable:
+    """The table that ``as_json`` was given."""
+    facts = {"title": value["table"], **value, "notes": tuple(value.get("notes", ()))}
+    cells = tuple(Cell(**row) for row in facts.pop("rows"))
+    return ResultTable(cells=cells, **facts)
+
+
+def as_rows(table: ResultTable) -> tuple[list[str], list[list[str]]]:
+    """The headings and the lines of text: one for each method and, below it, one for the paper's figures."""
+    found = {(cell.method, cell.column, cell.metric): cell for cell in table.cells}
+    if len(found) < len(table.cells):
+        raise ValueError(f"table {table.table} has two cells for the same method, column and metric")
+    methods, columns, metrics = (list(dict.fromkeys(key[part] for key in found)) for part in range(3))
+    # The metrics of a single column stand side by side; else each metric has its lines, so that no line grows too wide.
+    turned = len(columns) == 1 < len(metrics)
+    blocks = [metrics] if turned else [[metric] for metric in metrics]
+    runs = max((cell.n for cell in table.cells), default=0)
+    rows = []
+    for block in blocks:
+        for method in methods:
+            name = table.labels.get(method, method)
+            cells = [found.get((method, column, metric)) for column in columns for metric in block]
+            rows.append([name if len(blocks) == 1 else f"{name}, {_metric(table, block[0])}"])
+            rows[-1] += [_ours(cell, runs) for cell in cells]
+            beside = [_paper(cell) for cell in cells]
+            rows += [[PAPER, *beside]] if any(beside) else []
+    if turned:
+        return [METHOD, *(_metric(table, metric) for metric in metrics)], rows
+    return [table.column_title or METHOD, *columns], rows
+
+
+def captions(table: ResultTable) -> list[str]:
+    """The lines below the table: what a cell is, how it came about, the notes and what the marks mean."""
+    columns, metrics, runs = ({getattr(cell, part) for cell in table.cells} for part in ("column", "metric", "n"))
+    kind = f"mean ± standard deviation over {max(runs)} runs" if max(runs, default=1) > 1 else "a single run each"
+    if len(runs) > 1:
+        kind += ", fewer where a cell says so"
+    if len(metrics) == 1:
+        kind = f"{_metric(table, *metrics)}, {kind}"
+    facts = {
+        "Cells": kind,
+        table.column_title or "Column": columns.pop() if len(columns) == 1 < len(metrics) else "",
+        "Model selection": table.selection,
+        "Environment": ", ".join(f"{name} {value}" for name, value in table.environment.items()),
+        "Command": table.command,
+    }
+    legend = [LEGEND] if any(cell.paper is not None for cell in table.cells) else []
+    return [*(f"{name}: {words}" for name, words in facts.items() if words), *table.notes, *legend]
+
+
+def as_markdown(table: ResultTable) -> str:
+    """The title, the table and its captions in GitHub's Markdown."""
+    headings, rows = as_rows(table)
+    lines = [[_markdown(text) for text in row] for row in [headings, *rows]]
+    lines.insert(1, [":--", *(":-:" for _ in headings[1:])])
+    body = [f"| {' | '.join(line)} |" for line in lines]
+    notes = [f"- {_markdown(caption)}" for caption in captions(table)]
+    return "\n".join([f"### {_markdown(table.title)}", "", *body, "", *notes]) + "\n"
+
+
+def as_latex(table: ResultTable) -> str:
+    """A LaTeX ``table`` that needs no package but booktabs."""
+    (stub, *columns), rows = as_rows(table)
+    lines = [r"\toprule"]
+    if stub != METHOD and columns:
+        lines.append(f" & \\multicolumn{{{len(columns)}}}{{c}}{{{_latex(stub)}}} \\\\")
+        lines.append(f"\\cmidrule(lr){{2-{len(columns) + 1}}}")
+    lines += [" & ".join(map(_latex, [METHOD, *columns])) + r" \\", r"\midrule"]
+    for place, row in enumerate(rows):
+        small = "\\footnotesize " if row[0] == PAPER else ""
+        lines += [r"\addlinespace"] if place and not small else []
+        lines.append(" & ".join(small + _latex(text) for text in row) + r" \\")
+    parts = [
+        r"% \usepackage{booktabs}; names with rare accents also need \usepackage[T1]{fontenc}",
+        r"\begin{table}",
+        r"  \centering",
+        f"  \\caption{{{_latex(table.title)}}}",
+        f"  \\begin{{tabular}}{{l{'c' * len(columns)}}}",
+        *(f"    {line}" for line in [*lines, r"\bottomrule"]),
+        r"  \end{tabular}",
+        r"  \par\smallskip\raggedright\footnotesize",
+        *(f"  {_latex(caption)}\\par" for caption in captions(table)),
+        r"\end{table}",
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def _ours(cell: Cell | None, runs: int) -> str:
+    """``.957 ± .004``, and the number of runs where it falls short of ``runs``."""
+    if cell is None:
+        return MISSING
+    spread = "" if cell.std is None else f" ± {_figure(_rounded(cell.std))}"
+    return _figure(_rounded(cell.mean)) + spread + (f" (n = {cell.n})" if cell.n < runs else "")
+
+
+def _paper(cell: Cell | None) -> str:
+    """``▲ .943 (+.014)``: the paper's figure, where ours stands to it and by how much; empty if there is none."""
+    if cell is None or cell.paper is None:
+        return ""
+    paper = _rounded(cell.paper)
+    more = _rounded(cell.mean) - paper
+    mark, plus = (ABOVE, "+") if more > 0 else (BELOW, "") if more < 0 else (EQUAL, "")
+    return f"{mark} {_figure(paper)} ({plus}{_figure(more)})"
+
+
+def _rounded(value: float) -> Decimal:
+    """The value at three digits, the paper's precision: a half goes away from zero, as one rounds by hand.
+
+    Twelve digits first, since fmean makes .9424999999999999 of .942 and .943.
+    """
+    return Decimal(f"{value:.12f}").quantize(Decimal("0.001"), ROUND_HALF_UP)
+
+
+def _figure(value: Decimal) -> str:
+    """``.957`` for 0.957, ``1.000`` for 1."""
+    return ("−" if value < 0 else "") + f"{abs(value):.3f}".removeprefix("0")
+
+
+def _metric(table: ResultTable, metric: str) -> str:
+    """A metric's name as it is printed."""
+    return table.labels.get(metric, metric.replace("_", " "))
+
+
+def _markdown(text: str) -> str:
+    """Text on one line in which nothing is markup; an underscore inside a word is none anyway."""
+    return re.sub(r"[\\`*|<\[\]~#$]|&(?=#?\w+;)|(?<![^\W_])_|_(?![^\W_])", r"\\\g<0>", " ".join(text.split()))
+
+
+def _latex(text: str) -> str:
+    """Text on one line in which nothing is markup and every sign is one that LaTeX knows, ``?`` if need be."""
+    known = (LATEX.get(letter, letter if letter < "\u0180" else "?") for letter in " ".join(text.split()))
+    # Signs side by side are one formula, digits side by side one exponent; two hyphens are no dash.
+    return re.sub("-(?=-)", "-{}", "".join(known).replace("$$", "").replace("}^{", ""))
