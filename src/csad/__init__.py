@@ -20,15 +20,20 @@ if TYPE_CHECKING:
     from csad.data.pairs import Related
     from csad.data.samples import Classes, Dataset, Number, Samples, Task
     from csad.errors import InputError
+    from csad.experiments.listeners import TrainingWarning
+    from csad.experiments.reproduce import reproduce
     from csad.experiments.run import Run, evaluate, load
-    from csad.experiments.train import TrainingWarning, train
+    from csad.experiments.sweep import sweep
+    from csad.experiments.train import train
 
 __version__ = "0.1.0"
 
 # Public names are imported when first used: ``import csad`` is quick and loads nothing it may not need.
 _HOMES = {
     "train": "csad.experiments.train",
-    "TrainingWarning": "csad.experiments.train",
+    "sweep": "csad.experiments.sweep",
+    "reproduce": "csad.experiments.reproduce",
+    "TrainingWarning": "csad.experiments.listeners",
     "load": "csad.experiments.run",
     "evaluate": "csad.experiments.run",
     "Run": "csad.experiments.run",
@@ -56,6 +61,8 @@ __all__ = [
     "evaluate",
     "from_arrays",
     "load",
+    "reproduce",
+    "sweep",
     "train",
 ]
 

@@ -82,12 +82,17 @@ def unfinished(folder: Path) -> None:
     (folder / "run" / "result.json").unlink()
 
 
+def unkept(folder: Path) -> None:
+    (folder / STATE).unlink()
+
+
 OWN = ["train", "own.npz", *SHORT, "--out", "new"]
 RESUME = ["train", "toy-table", *SHORT, "--out", "run", "--resume"]
 EVALUATE = ["evaluate", "run"]
 STATE = "run/checkpoint/state.safetensors"
 CONFIG = "run/config.toml"
 IMAGES = "data/mnist/train-images-idx3-ubyte"
+TABLE = ["reproduce", "digits", "--out", "new"]
 MNIST = ["train", "colored-mnist", "--data-root", "data", "--out", "new"]
 DAMAGED = "cannot be read as a checkpoint of this run"
 
@@ -133,6 +138,42 @@ CASES = [
     Case("a seed too large", [*TRAIN, "--seed", str(10**30)], "seed must be 0 or more, and below 2**63"),
     Case("a demo's seed that is a word", ["demo", "--seed", "1,b"], "--seed must be whole numbers"),
     Case("a demo's seed below zero", ["demo", "--seed=-1", "--out", "new"], "seed must be 0 or more"),
+    # Several values and seeds.
+    Case("a seed that is a word", [*TRAIN, "--seed", "a"], "--seed must be whole numbers with commas between, not 'a'"),
+    Case("a seed that is half a number", [*TRAIN, "--seed", "0,1.5"], "--seed must be whole numbers"),
+    Case("a seed below zero", [*TRAIN, "--seed", "-1"], "--seed must be 0 or more, not -1."),
+    Case("one of several seeds below zero", [*TRAIN, "--seed", "0,-1"], "--seed must be 0 or more, not -1."),
+    Case("no seed", [*TRAIN, "--seed", ""], "--seed must be whole numbers with commas between, not ''."),
+    Case("no seed after a comma", [*TRAIN, "--seed", "0,"], "--seed must be whole numbers with commas between"),
+    Case("a seed twice", [*TRAIN, "--seed", "0,0"], "--seed names a seed twice: 0,0."),
+    Case("no value between commas", [*TRAIN, "--set", "debias_weight=1,,2"], "several with commas between, not '1,,2'"),
+    Case("no value at all", [*TRAIN, "--set", "debias_weight="], "debias_weight must be a number, not ''."),
+    Case("one of several values a word", [*TRAIN, "--set", "debias_weight=1,x"], "must be a number, not 'x'"),
+    Case("several values of no setting", [*TRAIN, "--set", "debias_wieght=1,2"], "Nearest: debias_weight."),
+    Case("several values of another method's", [*TRAIN, "--method", "vanilla", "--set", "K=1,2"], "'K' is called"),
+    Case("a sweep of an unknown task", ["train", "toy-tabel", "--seed", "0,1"], "Nearest: toy-table."),
+    Case("a sweep of an unknown method", [*TRAIN, "--seed", "0,1", "--method", "csda"], "Nearest: csad."),
+    Case("a sweep with an unknown preset", [*TRAIN, "--seed", "0,1", "--preset", "p"], "No preset is called 'p'"),
+    Case("a sweep on no device", [*TRAIN, "--seed", "0,1", "--device", "tpu9"], "There is no device 'tpu9' here"),
+    Case("a sweep of a file that is not there", [*OWN, "--seed", "0,1"], "own.npz cannot be read"),
+    Case("a sweep below a file", [*TRAIN[:-1], "f", "--seed", "0,1"], "cannot be written", write("f", "")),
+    # Tables.
+    Case("an unknown table", ["reproduce", "digit"], "No table is called 'digit'. Nearest: digits."),
+    Case("a data set that is no table", ["reproduce", "toy-table"], "No table is called 'toy-table'"),
+    Case("an unknown row", [*TABLE, "--methods", "csad,vanila"], "No row of digits is called 'vanila'. Nearest: van"),
+    Case("an unknown column", [*TABLE, "--columns", ".02,.2"], "No column of digits is called '.2'. Nearest: 0.0"),
+    Case("a word for a column", [*TABLE, "--columns", "first"], "No column of digits is called 'first'. Known: 0.020"),
+    Case("no seeds for a table", [*TABLE, "--seeds", "0"], "--seeds must be 1 or more, not 0."),
+    Case("less than no seeds", [*TABLE, "--seeds", "-2"], "--seeds must be 1 or more, not -2."),
+    Case("an unknown setting of a table", [*TABLE, "--set", "train.epoch=1"], "Nearest: epochs."),
+    Case("a setting no row has", [*TABLE, "--set", "debias_wieght=1"], "No setting is called 'debias_wieght'"),
+    Case("a table's setting of the wrong type", [*TABLE, "--set", "batch_size=many"], "a whole number, not 'many'"),
+    Case("a table's setting out of range", [*TABLE, "--set", "train.rate=0"], "must be above 0"),
+    Case("a table's setting without '='", [*TABLE, "--set", "batch_size"], "must read name=value"),
+    Case("several values in a table", [*TABLE, "--set", "train.epochs=1,2"], "must be a whole number, not '1,2'"),
+    Case("a table on no device", [*TABLE, "--device", "tpu9"], "There is no device 'tpu9' here"),
+    Case("a table below a file", [*TABLE[:-1], "f"], "cannot be written (Not a directory)", write("f", "")),
+    Case("a table without its data", ["reproduce", "colored-mnist", "--data-root", "d"], "folder d does not exist"),
     # The user's own files.
     Case("a file that is not there", OWN, "own.npz cannot be read: No such file or directory"),
     Case("a folder in its place", OWN, "own.npz cannot be read: Is a directory", lambda f: (f / "own.npz").mkdir()),
@@ -166,7 +207,8 @@ CASES = [
     Case("a folder that is no run", ["evaluate", "of"], "of is not a run folder", write("of/a.txt", "")),
     Case("no folder", ["evaluate", "nowhere"], "nowhere is not a run folder"),
     Case("a file for a run", ["evaluate", "f"], "f is not a run folder", write("f", "")),
-    Case("a run without weights", EVALUATE, "holds no checkpoint yet", lambda f: (f / STATE).unlink()),
+    Case("a run without weights", EVALUATE, "were not kept", unkept),
+    Case("a run not begun", EVALUATE, "no checkpoint yet: go on with", both(unfinished, unkept)),
     Case("weights cut short", EVALUATE, DAMAGED, cut(STATE, 2000)),
     Case("no weights left", EVALUATE, DAMAGED, cut(STATE, 0)),
     Case("weights that are none", EVALUATE, DAMAGED, write(STATE, b"PK\x03\x04 not weights at all")),
@@ -254,7 +296,7 @@ def test_unpacked_mnist_cut_short_is_an_input_error_too(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [["train"], ["trian"], ["train", "toy-table", "--sede", "1"], ["train", "x", "--seed", "y"]]
+    "words", [["train"], ["trian"], ["train", "toy-table", "--sede", "1"], ["reproduce", "digits", "--seeds", "y"]]
 )
 def test_a_slip_of_the_command_line_itself_is_one_sentence_too(words: list[str]) -> None:
     done = subprocess.run([sys.executable, "-m", "csad", *words], capture_output=True, text=True)

@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 import csad
 from csad.cli import app
+from csad.experiments.table import tables
 from csad.registry import BACKBONES, BOUNDS, DATASETS, METHODS
 
 SHORT = [
@@ -68,7 +69,7 @@ def test_methods_are_listed_as_one_json_object() -> None:
         ("datasets", DATASETS.names),
         ("backbones", BACKBONES.names),
         ("bounds", BOUNDS.names),
-        ("tables", lambda: ["colored-mnist", "digits"]),
+        ("tables", tables),
         ("settings", lambda: ["train.*", "net.*", "data.*"]),
     ],
 )
@@ -87,7 +88,14 @@ def test_everything_is_listed_unless_a_kind_is_named() -> None:
 
 def test_the_settings_listed_for_a_dataset_are_those_it_takes() -> None:
     found = {entry["name"]: entry["settings"] for entry in answer("list", "datasets", "--json")["datasets"]}
-    assert found["colored-mnist"] == {"color_variance": 0.02, "validation": 5000, "seed": 0}
+    about = {"color_variance": 0.02, "coloring": "biased", "validation": 5000, "test": True, "seed": 0}
+    assert found["colored-mnist"] == about
+
+
+def test_a_table_is_listed_with_its_rows_and_columns() -> None:
+    found = {entry["name"]: entry for entry in answer("list", "tables", "--json")["tables"]}
+    assert found["digits"]["settings"] == {"rows": "vanilla,csad,oracle,grey", "columns": "0.020,0.050"}
+    assert found["colored-mnist"]["about"].startswith("Colored MNIST (Table 1)")
 
 
 def test_the_doctor_finds_this_machine_sound(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from csad.data.colored_mnist import colored_mnist
 from csad.data.toys import toy_table
 from csad.errors import InputError
-from csad.experiments.build import plan_run
+from csad.experiments.build import plan_run, read
 from csad.experiments.plan import Plan, experiment, experiments, from_words, resolve
 from csad.methods.method import Course
 from csad.nets.parts import Sizes
@@ -183,7 +183,7 @@ def test_a_task_without_a_file_has_no_settings_of_its_own() -> None:
     [("toy-table", "mlp", 32), ("toy-series", "tcn", 64), ("toy-image", "small-conv", 128)],
 )
 def test_a_task_without_a_file_takes_the_defaults_of_its_kind(task: str, backbone: str, branch: int) -> None:
-    dataset, found = plan_run(task, "csad", {"rows": "16", "train.epochs": "3"}, "", None)
+    dataset, found = plan_run(task, "csad", {"rows": "16", "train.epochs": "3"}, "", read)
     assert (found.net["backbone"], found.net["branch"]) == (backbone, branch)
     assert (len(dataset.train), found.data["rows"], found.train["epochs"]) == (16, 16, 3)
 

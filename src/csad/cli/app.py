@@ -1,4 +1,4 @@
-"""The commands: demo, train, evaluate, list, doctor."""
+"""The commands: demo, train, reproduce, evaluate, list, doctor."""
 
 from __future__ import annotations
 
@@ -24,6 +24,16 @@ DataRoot = Annotated[
     Path | None, typer.Option("--data-root", envvar="CSAD_DATA", help="The folder that holds the data sets.")
 ]
 Device = Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N.")]
+Deterministic = Annotated[bool, typer.Option("--deterministic", help="Only deterministic algorithms.")]
+NoRecord = Annotated[bool, typer.Option("--no-record", help="On a GPU, step by step instead of as a CUDA graph.")]
+KeepWeights = Annotated[bool, typer.Option("--keep-weights", help="Of many runs, keep the weights too.")]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="NAME=VALUE", help="A setting: debias_weight=2, train.epochs=3, data.x=…, net.x=…; several "
+        "values make a sweep: debias_weight=.1,1,10."
+    ),
+]  # fmt: skip
 Folder = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")]
 
 
@@ -59,10 +69,7 @@ def demo(
     from csad.experiments.demo import run_demo
 
     console = Console(as_json, quiet)
-    try:
-        seeds = [int(word) for word in seed.split(",")]
-    except ValueError:
-        raise InputError(f"--seed must be whole numbers with commas between, not '{seed}'.") from None
+    seeds = _seeds(seed)
     summary = run_demo(out, seeds, console, force=force, device=device)
 
     def show() -> None:
@@ -81,42 +88,146 @@ def demo(
 def train(
     task: Annotated[str, typer.Argument(metavar="TASK", help="A data set (csad list datasets) or an .npz of x, y, b.")],
     method: Annotated[str, typer.Option(help="csad list methods.")] = "csad",
-    seed: Annotated[int, typer.Option(min=0, help="Weights and order of mini-batches follow from it.")] = 0,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set", metavar="NAME=VALUE", help="A setting: debias_weight=2, train.epochs=3, data.x=…, net.x=…"
-        ),
-    ] = None,
+    seed: Annotated[str, typer.Option(help="Weights and order of mini-batches follow from it; several: 0,1,2.")] = "0",
+    set_: Settings = None,
     preset: Annotated[str, typer.Option(help="Named settings of the task, such as authors.")] = "",
     backbone: Annotated[str, typer.Option(help="csad list backbones, or package.module:Class.")] = "",
     out: Annotated[Path | None, typer.Option(help="The run folder; runs/TASK-METHOD-SEED if not given.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Begin anew over an existing run.")] = False,
+    keep_weights: KeepWeights = False,
     device: Device = "auto",
-    deterministic: Annotated[bool, typer.Option("--deterministic", help="Only deterministic algorithms.")] = False,
+    deterministic: Deterministic = False,
+    no_record: NoRecord = False,
     data_root: DataRoot = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Train a method on a task and keep the run as a folder."""
+    """Train a method on a task and keep the run as a folder; several values or seeds make a sweep of runs."""
     from csad.experiments.plan import from_words
+    from csad.experiments.sweep import is_sweep
     from csad.experiments.train import train as train_run
 
-    given = from_words(set_ or [])
+    given, seeds = from_words(set_ or []), _seeds(seed)
     if backbone:
         given["net.backbone"] = backbone
-    place = out or Path("runs") / f"{Path(task).stem}-{method}-{seed}"
     console = Console(as_json, quiet)
-    console.title = f"{Path(task).stem} {method} seed {seed}"
+    options: dict[str, Any] = {
+        "preset": preset, "settings": given, "resume": resume, "force": force, "device": device,
+        "deterministic": deterministic, "record": not no_record, "data_root": data_root,
+    }  # fmt: skip
+    if is_sweep(task, method, seeds, given):
+        _sweep(console, task, method, seeds, out, keep_weights, options)
+        return
+    place = out or Path("runs") / f"{Path(task).stem}-{method}-{seeds[0]}"
+    console.title = f"{Path(task).stem} {method} seed {seeds[0]}"
     try:
-        run = train_run(
-            task, method, seed=seed, preset=preset, settings=given, out=place, resume=resume, force=force,
-            device=device, deterministic=deterministic, data_root=data_root, listener=console,
-        )  # fmt: skip
+        run = train_run(task, method, seed=seeds[0], out=place, listener=console, **options)
     finally:
         console.close()
     _show_figures(console, run.result | {"run": str(place)}, str(place))
+
+
+def _sweep(
+    console: Console,
+    task: str,
+    method: str,
+    seeds: list[int],
+    out: Path | None,
+    keep_weights: bool,
+    options: dict[str, Any],
+) -> None:
+    from csad.experiments.sweep import sweep
+
+    made = sweep(task, method, seeds=seeds, out=out, keep_weights=keep_weights, teller=console, **options)
+    lines = made.summary()
+    answer = {
+        "task": task, "method": method, "seeds": seeds, "varied": made.varied, "summary": lines,
+        "runs": made.runs, "lost": made.lost, "out": str(made.out),
+    }  # fmt: skip
+
+    def show() -> None:
+        splits = [split for split in (lines[0]["mean"] if lines else {}) if split != "train"]
+        names = [(split, next(iter(lines[0]["mean"][split]))) for split in splits]
+        rows = [
+            [*map(str, line["values"].values()), str(line["n"]), *(_spread(line, split, name) for split, name in names)]
+            for line in lines
+        ]
+        columns = [*made.varied, "runs", *(f"{split} {name}" for split, name in names)]
+        console.table(f"{method} on {task}, seeds {','.join(map(str, seeds))}", columns, rows)
+        typer.echo(f"Runs: {made.out}")
+
+    console.answer(answer, show)
+    if made.lost:
+        typer.echo(f"csad: Lost, since they diverged: {', '.join(made.lost)}.", err=True)
+        raise typer.Exit(1)
+
+
+def _spread(line: dict[str, Any], split: str, name: str) -> str:
+    mean, std = line["mean"][split][name], line["std"][split][name]
+    return f"{mean:.4f}" if std is None else f"{mean:.4f} ± {std:.4f}"
+
+
+def _seeds(text: str) -> list[int]:
+    try:
+        seeds = [int(word) for word in text.split(",")]
+    except ValueError:
+        raise InputError(f"--seed must be whole numbers with commas between, not '{text}'.") from None
+    if min(seeds) < 0:
+        raise InputError(f"--seed must be 0 or more, not {min(seeds)}.")
+    if len(set(seeds)) < len(seeds):
+        raise InputError(f"--seed names a seed twice: {text}.")
+    return seeds
+
+
+@app.command()
+@one_sentence
+def reproduce(
+    table: Annotated[str, typer.Argument(metavar="TABLE", help="csad list tables.")],
+    methods: Annotated[str, typer.Option(help="Some rows only: csad,vanilla.")] = "",
+    columns: Annotated[str, typer.Option(help="Some columns only: 0.020,0.050.")] = "",
+    seeds: Annotated[int | None, typer.Option(help="How many seeds; the table's own if not given.")] = None,
+    set_: Settings = None,
+    out: Annotated[Path | None, typer.Option(help="Where runs and table go; runs/TABLE if not given.")] = None,
+    keep_weights: KeepWeights = False,
+    device: Device = "auto",
+    deterministic: Deterministic = False,
+    no_record: NoRecord = False,
+    data_root: DataRoot = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Make a table of the paper, the paper's numbers beside ours; what is there already is not done again."""
+    import shlex
+
+    from csad.experiments.plan import from_words
+    from csad.experiments.reproduce import reproduce as make_table
+    from csad.report.tables import as_json as table_as_json
+    from csad.report.tables import as_rows, captions
+
+    console = Console(as_json, quiet)
+    told = [f"--{name} {shlex.quote(str(value))}" for name, value in
+            (("methods", methods), ("columns", columns), ("seeds", seeds)) if value]  # fmt: skip
+    told += [f"--set {shlex.quote(word)}" for word in set_ or []]
+    made = make_table(
+        table, rows=_names(methods), columns=_names(columns), seeds=seeds, settings=from_words(set_ or []), out=out,
+        keep_weights=keep_weights, device=device, deterministic=deterministic, record=not no_record,
+        data_root=data_root, teller=console, command=" ".join(["csad reproduce", table, *told]),
+    )  # fmt: skip
+    place = out or Path("runs") / table
+
+    def show() -> None:
+        console.table(made.title, *as_rows(made))
+        for line in captions(made):
+            typer.echo(line)
+        part = "-part" if methods or columns or seeds or set_ else ""
+        typer.echo(f"Written: {place / table}{part}.json, .md, .tex")
+
+    console.answer(table_as_json(made) | {"out": str(place)}, show)
+
+
+def _names(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]
 
 
 @app.command()

@@ -7,7 +7,8 @@ from inspect import Parameter
 from typing import Any
 
 from csad.data.arrays import from_npz
-from csad.experiments.plan import experiment, experiments, own_settings
+from csad.experiments.plan import own_settings
+from csad.experiments.table import read_table, tables
 from csad.experiments.values import settings_of
 from csad.methods.method import Course
 from csad.nets.parts import Sizes
@@ -37,7 +38,7 @@ def _shared(name: str, about: str, settings: Mapping[str, Parameter]) -> dict[st
 def inventory(kind: str) -> list[dict[str, Any]]:
     """The members of a kind: name, what it is, settings with their defaults."""
     if kind == "tables":
-        return [_table(name) for name in experiments()]
+        return [_table(name) for name in tables()]
     if kind == "settings":
         return [_shared(name, about, settings) for name, (about, settings) in SHARED.items()]
     registry, section = SOURCES[kind]
@@ -50,5 +51,6 @@ def _member(registry: Registry, section: str, name: str) -> dict[str, Any]:
 
 
 def _table(name: str) -> dict[str, Any]:
-    presets = list(experiment(name).get("presets", {}))
-    return {"name": name, "about": f"csad train {name}", "settings": {"presets": ",".join(presets)} if presets else {}}
+    table = read_table(name)
+    rows = ",".join(row.name for row in table.rows)
+    return {"name": name, "about": table.title, "settings": {"rows": rows, "columns": ",".join(table.columns)}}

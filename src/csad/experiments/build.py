@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,26 +19,28 @@ from csad.methods.terms import outputs
 from csad.nets.parts import Nets
 from csad.registry import DATASETS, METHODS
 
+Reader = Callable[[str, Mapping[str, Any]], Dataset]  # a data set by name and settings
+
 
 def plan_run(
-    task: str | Path | Dataset, method: str, given: Mapping[str, Any], preset: str, data_root: Path | None
+    task: str | Path | Dataset, method: str, given: Mapping[str, Any], preset: str, reader: Reader
 ) -> tuple[Dataset, Plan]:
     """The data set and the whole settings of a run; what is wrong with the settings is said before data are read."""
     METHODS[method]
     if isinstance(task, Dataset):
         return task, resolve(method, None, _kind_defaults(task), given, preset)
-    maker, file = _maker(str(task)), experiment(str(task))
+    maker, file = maker_of(str(task)), experiment(str(task))
     if file:
         plan = resolve(method, maker, file, given, preset)
-        return read(str(task), plan.data, data_root), plan
+        return reader(str(task), plan.data), plan
     # Without a file of its own a task takes the defaults of its kind, which its data tell.
-    dataset = read(str(task), data_settings(maker, given), data_root)
+    dataset = reader(str(task), data_settings(maker, given))
     return dataset, resolve(method, maker, _kind_defaults(dataset), given, preset)
 
 
-def read(name: str, settings: Mapping[str, Any], data_root: Path | None) -> Dataset:
+def read(name: str, settings: Mapping[str, Any], data_root: Path | None = None) -> Dataset:
     """The data set of that name, or the .npz file."""
-    maker = _maker(name)
+    maker = maker_of(name)
     known = settings_of(maker)
     for key in settings:  # of a run's config, which may be older than the data set
         if key not in known:
@@ -61,7 +63,8 @@ def build(task: Task, method: str, plan: Plan, seed: int, backbone: nn.Module | 
     return made
 
 
-def _maker(name: str) -> Any:
+def maker_of(name: str) -> Any:
+    """The function that makes the data set of that name."""
     if name.endswith(".npz"):
         return from_npz
     if name not in DATASETS and Path(name).suffix:

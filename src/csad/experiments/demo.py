@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,27 +18,15 @@ from csad.data.samples import Dataset, Samples
 from csad.errors import Interrupted
 from csad.experiments.build import read
 from csad.experiments.folder import Folder, write_whole
+from csad.experiments.listeners import Teller
 from csad.experiments.run import Run, data_of
 from csad.experiments.train import train
 from csad.report import Contestant, Probe, demo_page
-from csad.training.fit import Listener
 
 TASK = "digits"
 METHODS = ("vanilla", "csad")
 PICTURES_PER_DIGIT = 3
 COLORINGS = 8  # of each test digit, for the probes
-
-
-class Teller(Listener, Protocol):
-    """A listener that can also say a line and be told what it listens to."""
-
-    title: str
-
-    def say(self, text: str) -> None:
-        """Shows a line."""
-
-    def close(self) -> None:
-        """Ends what is shown of the present training."""
 
 
 def run_demo(out: Path, seeds: Sequence[int], teller: Teller, *, force: bool, device: str) -> dict[str, Any]:

@@ -42,8 +42,8 @@ class Folder:
         """The figures, once the run has come to its end."""
         return self.path / "result.json"
 
-    def begin(self, config: Mapping[str, Any], *, resume: bool, force: bool) -> bool:
-        """Whether there is an earlier sitting to go on from; an existing run is never overwritten unasked."""
+    def check(self, config: Mapping[str, Any], *, resume: bool, force: bool) -> bool:
+        """Whether there is an earlier sitting to go on from; an error where none may begin. Nothing is written."""
         if resume and force:
             raise InputError("--resume goes on with a run and --force begins it anew: give one of the two.")
         if self._holds_run():
@@ -55,18 +55,33 @@ class Folder:
                     f"{self.path} already holds a run: give --resume to go on with it, --force to begin anew, "
                     "or another --out."
                 )
-            for entry in self.path.iterdir():
-                shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
-        elif self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
+        elif self.path.exists() and (not self.path.is_dir() or self._holds_others()):
             raise InputError(f"{self.path} exists and is not a run of csad: give another --out.")
         elif resume:
             raise InputError(f"{self.path} holds no run to go on with: leave --resume out to begin one.")
+        return False
+
+    def begin(self, config: Mapping[str, Any], *, resume: bool, force: bool) -> bool:
+        """Whether there is an earlier sitting to go on from; an existing run is never overwritten unasked."""
+        if self.check(config, resume=resume, force=force):
+            return True
         try:
+            self._empty()
             self.path.mkdir(parents=True, exist_ok=True)
             write_whole(self.config, toml(dict(config)))
         except OSError as error:
             raise InputError(f"{self.path} cannot be written ({error.strerror}): give another --out.") from error
         return False
+
+    def _empty(self) -> None:
+        """Removes what the run holds; its config last, so that it is a run until it is gone."""
+        entries = list(self.path.iterdir()) if self.path.is_dir() else []
+        for entry in sorted(entries, key=lambda entry: entry == self.config):
+            shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
+
+    def _holds_others(self) -> bool:
+        """Whether there is anything but what a kill leaves of a run that was just begun."""
+        return any(entry.name != f"{self.config.name}.new" for entry in self.path.iterdir())
 
     def _holds_run(self) -> bool:
         """Whether csad made this folder: others have a config.toml too, and must not be emptied."""
@@ -96,6 +111,10 @@ class Folder:
         except (ValueError, TypeError, KeyError) as error:
             raise InputError(f"{self.result} cannot be read ({error}): remove it and give --resume.") from error
         return found
+
+    def write_result(self, result: Mapping[str, Any]) -> None:
+        """Writes the figures: the last thing a run does, so that one without them is not finished."""
+        write_whole(self.result, json.dumps(result, indent=2) + "\n")
 
     def _same(self, config: Mapping[str, Any]) -> None:
         before, now = _flat(self.read_config()), _flat(tomllib.loads(toml(dict(config))))

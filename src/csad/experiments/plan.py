@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import tomllib
+import typing
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from importlib import resources
@@ -105,18 +106,39 @@ def resolve(method: str, data: Any, file: Mapping[str, Any], given: Mapping[str,
         # Another backbone brings its own settings; those of the file's backbone mean nothing to it.
         plain = settings_of(Sizes)
         chosen["net"] = {name: value for name, value in chosen["net"].items() if name in plain}
-    allowed = {
-        "data": own_settings("data", data) if data else {},
-        "net": settings_of(Sizes, leave_out=("settings",)) | _backbone_settings(backbone),
-        "train": settings_of(Course),
-        "settings": own_settings("settings", METHODS[method]),
-    }
+    allowed = _allowed(method, data, backbone)
     for (section, name), value in _placed(given, allowed).items():
         chosen[section][name] = value
     for section, names in allowed.items():
         defaults = {name: p.default for name, p in names.items() if _is_plain(p.default)}
         chosen[section] = defaults | {n: typed(n, v, names[n].annotation) for n, v in chosen[section].items()}
     return Plan(**chosen)
+
+
+def tuple_settings(method: str, data: Any, given: Mapping[str, Any]) -> list[str]:
+    """Those of the given settings that are tuples: commas in them stand between parts, not between several values."""
+    chosen = given.get("net.backbone", given.get("backbone")) or BACKBONES.names()
+    found = []
+    for backbone in chosen.split(",") if isinstance(chosen, str) else chosen:
+        allowed = _allowed(method, data, backbone)
+        found += [key for key in given if _is_tuple(key, allowed)]
+    return found
+
+
+def _is_tuple(key: str, allowed: Mapping[str, Mapping[str, inspect.Parameter]]) -> bool:
+    section, _, name = key.rpartition(".")
+    homes = [allowed.get(section, {})] if section else allowed.values()
+    return any(typing.get_origin(names[name].annotation) is tuple for names in homes if name in names)
+
+
+def _allowed(method: str, data: Any, backbone: Any) -> dict[str, dict[str, inspect.Parameter]]:
+    """What may be set, by section."""
+    return {
+        "data": own_settings("data", data) if data else {},
+        "net": settings_of(Sizes, leave_out=("settings",)) | _backbone_settings(backbone),
+        "train": settings_of(Course),
+        "settings": own_settings("settings", METHODS[method]),
+    }
 
 
 def _from_file(file: Mapping[str, Any], method: str, preset: str) -> dict[str, dict[str, Any]]:

@@ -23,6 +23,7 @@ from csad.training import checkpoint
 from csad.training.batches import CHUNK
 from csad.training.device import choose_device, computing_in
 from csad.training.log import Log
+from csad.training.stack import Alone
 
 OWN = "own"  # what a config calls a task or a backbone that was given from Python
 
@@ -96,6 +97,8 @@ def load(
         if isinstance(what, dict) and what.get(name) == OWN and given is None:
             raise InputError(f"{folder} was trained with a {name} of your own: give it again as {name}=.")
     if not files.checkpoint.exists():
+        if files.result.exists():
+            raise InputError(f"The weights of {folder} were not kept: give --keep-weights where many runs are trained.")
         raise InputError(f"{folder} holds no checkpoint yet: go on with csad train --resume.")
     try:
         plan = Plan(**{name: config[name] for name in SECTIONS})
@@ -105,7 +108,7 @@ def load(
         raise
     except Exception as error:  # whatever an edited config leads to
         raise InputError(f"{files.config} is not whole ({error}): train the run again.") from error
-    checkpoint.load(files.checkpoint, model)
+    checkpoint.put(checkpoint.load(files.checkpoint).weights, Alone(model).state, str(files.checkpoint))
     result, log = files.read_result() or {}, Log(files.log)
     return Run(model.to(choose_device(device)), config, result, log, files.path, view or as_float)
 

@@ -1,0 +1,111 @@
+"""A table of the paper from one command: runs, goes on where it stopped, and is written in four forms."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from csad.errors import Diverged
+from csad.experiments.build import plan_run
+from csad.experiments.folder import write_whole
+from csad.experiments.forecast import carry_out
+from csad.experiments.listeners import Silent, Teller
+from csad.experiments.many import Campaign, Ready, Wanted
+from csad.experiments.table import Row, Table, read_table
+from csad.report.tables import ResultTable, as_json, as_latex, as_markdown, cell_of
+from csad.training.device import Way, choose_device
+
+
+class Place(NamedTuple):
+    """A cell of the table and its runs."""
+
+    row: Row
+    column: str
+    runs: list[Ready]
+
+
+def reproduce(
+    name: str,
+    *,
+    rows: Sequence[str] = (),
+    columns: Sequence[str] = (),
+    seeds: int | None = None,
+    settings: Mapping[str, Any] | None = None,
+    out: str | Path | None = None,
+    device: str = "auto",
+    deterministic: bool = False,
+    record: bool = True,
+    keep_weights: bool = False,
+    data_root: str | Path | None = None,
+    teller: Teller | None = None,
+    command: str = "",
+) -> ResultTable:
+    """The table, its runs trained where they are not there yet; written to ``out`` as JSON, Markdown and LaTeX.
+
+    Some rows, columns or seeds, or other settings, make a part of the table, written as TABLE-part beside the whole.
+    ``settings`` are laid over those of every row, and told in the table's notes.
+    """
+    table = read_table(name).with_settings(settings or {})
+    lines, places, numbers = table.chosen_rows(rows), table.chosen_columns(columns), table.chosen_seeds(seeds)
+    place = Path(out) if out is not None else Path("runs") / name
+    teller = teller or Silent()
+    root = Path(data_root) if data_root is not None else None
+    way = Way(choose_device(device), deterministic, record)
+    campaign = Campaign(place / "shared", way, teller, data_root=root, keep_weights=keep_weights)
+    cells = [
+        Place(row, column, _ready(campaign, table, row, column, numbers, place)) for row in lines for column in places
+    ]
+    runs = [run for cell in cells for run in cell.runs]
+    campaign.begin(runs, resume=True, force=False)
+    carry_out(campaign, name, runs, "Give the same command again to go on.")
+    campaign.clear()
+    result = _result(table, cells, command)
+    # A part of a table never takes the place of the whole one.
+    write(result, place, name if not (rows or columns or seeds or settings) else f"{name}-part")
+    return result
+
+
+def _ready(campaign: Campaign, table: Table, row: Row, column: str, seeds: Sequence[int], place: Path) -> list[Ready]:
+    _, plan = plan_run(table.task, row.method, row.given(table, column), row.preset, campaign.dataset)
+    found = []
+    for seed in seeds:
+        name, out = f"{row.name} {column} seed {seed}", place / row.name / column / str(seed)
+        wanted = Wanted(name, table.task, row.method, seed, plan, out)
+        found.append(campaign.ready(wanted, resume=True, force=False))
+    return found
+
+
+def _result(table: Table, cells: Sequence[Place], command: str) -> ResultTable:
+    environment: dict[str, Any] = {}
+    found, missing = [], []
+    for cell in cells:
+        results = [(run.wanted.name, run.folder.read_result()) for run in cell.runs]
+        missing += [name for name, result in results if result is None]
+        values = [float(result["metrics"][table.split][table.metric]) for _, result in results if result]
+        environment = next((result["environment"] for _, result in results if result), environment)
+        if values:
+            paper = cell.row.paper_in(table, cell.column)
+            found.append(cell_of(cell.row.name, cell.column, table.metric, values, paper))
+    if not found:
+        raise Diverged(f"No run of {table.name} came to its end: see the warnings above.")
+    notes = [*table.notes, *([f"Lost, and in no cell: {', '.join(missing)}."] if missing else [])]
+    return ResultTable(
+        table=table.name,
+        title=table.title,
+        selection=table.selection,
+        command=command,
+        environment=environment,
+        cells=found,
+        labels={row.name: row.label for row in table.rows},
+        column_title=table.column_title,
+        notes=notes,
+    )
+
+
+def write(result: ResultTable, place: Path, name: str) -> None:
+    """The table as JSON, Markdown and LaTeX, each in one move."""
+    write_whole(place / f"{name}.json", json.dumps(as_json(result), indent=2, ensure_ascii=False) + "\n")
+    write_whole(place / f"{name}.md", as_markdown(result))
+    write_whole(place / f"{name}.tex", as_latex(result))

@@ -1,0 +1,235 @@
+"""Tables as a user makes them: one command, stopped by whatever comes, given again until it is there."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from csad.cli import app
+
+LENGTHS = {"target_epochs": 1, "bias_epochs": 1, "estimator_epochs": 1, "epochs": 1, "batch_size": 120}
+NET = {"filters": 2, "branch": 8, "estimator": "8,8"}
+SETTINGS = {f"train.{name}": value for name, value in LENGTHS.items()} | {f"net.{n}": v for n, v in NET.items()}
+TABLE = [
+    *("reproduce", "digits", "--methods", "vanilla,csad", "--columns", ".02", "--seeds", "2", "--device", "cpu"),
+    *(word for name, value in SETTINGS.items() for word in ("--set", f"{name}={value}")),
+]
+VANILLA = [word.replace("vanilla,csad", "vanilla") for word in TABLE]
+RUNS = [f"{row}/0.020/{seed}" for row in ("csad", "vanilla") for seed in (10, 11)]
+PATIENCE = 120.0  # seconds
+
+
+def typed(*words: str) -> Any:
+    return CliRunner().invoke(app, list(words))
+
+
+def answer(*words: str) -> tuple[dict[str, Any], list[str]]:
+    """The one JSON object on stdout, and the lines on stderr."""
+    result = typed(*words, "--json")
+    assert result.exit_code == 0, result.stderr + repr(result.exception)
+    assert result.stdout.count("\n") == 1
+    found: dict[str, Any] = json.loads(result.stdout)
+    assert isinstance(found, dict)
+    return found, result.stderr.splitlines()
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any], list[str]]:
+    """The table that nobody stopped: its folder, its answer, what it said."""
+    place = tmp_path_factory.mktemp("whole") / "out"
+    return place, *answer(*TABLE, "--out", str(place))
+
+
+def finished(place: Path) -> list[str]:
+    return sorted(str(path.parent.relative_to(place)) for path in place.rglob("result.json"))
+
+
+def results(place: Path) -> dict[Path, tuple[int, bytes]]:
+    return {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in place.rglob("result.json")}
+
+
+def lines_of(log: Path) -> list[dict[str, Any]]:
+    text = log.read_text() if log.exists() else ""
+    return [json.loads(line) for line in text.splitlines() if line.endswith("}")]
+
+
+def test_a_table_is_written_in_three_forms_and_answered_as_one_object(
+    whole: tuple[Path, dict[str, Any], list[str]],
+) -> None:
+    place, found, _ = whole
+    assert finished(place) == RUNS
+    assert found.pop("out") == str(place)
+    assert found == json.loads((place / "digits-part.json").read_text())
+    found["out"] = str(place)
+    assert found["table"] == "digits"
+    assert [(row["method"], row["column"], row["n"], row["paper"]) for row in found["rows"]] == [
+        ("vanilla", "0.020", 2, None),
+        ("csad", "0.020", 2, None),
+    ]
+    assert {path.name for path in place.iterdir() if path.is_file()} == {
+        "digits-part.json",
+        "digits-part.md",
+        "digits-part.tex",
+    }
+    assert not list(place.rglob("*.new"))
+
+
+def test_the_command_in_the_table_makes_it_again(whole: tuple[Path, dict[str, Any], list[str]]) -> None:
+    told = whole[1]["command"]
+    assert told.startswith("csad reproduce digits --methods vanilla,csad --columns .02 --seeds 2 --set ")
+    assert all(f"--set {name}={value}" in told for name, value in SETTINGS.items())
+
+
+def test_before_it_begins_it_says_how_many_runs_how_long_and_how_much_memory(
+    whole: tuple[Path, dict[str, Any], list[str]],
+) -> None:
+    said = whole[2]
+    assert said[0] == "digits: 4 runs."
+    assert re.fullmatch(
+        r"4 runs in 2 programs on the CPU: about \d+(\.\d)? (s|min|h) and \d+ MiB of memory\.", said[1]
+    ), said[1]
+    assert said[2].startswith("vanilla 0.020 seed 10 and 1 more target ")
+
+
+def test_given_again_it_trains_nothing_and_answers_the_same(whole: tuple[Path, dict[str, Any], list[str]]) -> None:
+    place, found, _ = whole
+    before = results(place)
+    again, said = answer(*TABLE, "--out", str(place))
+    assert again == found
+    assert said == ["digits: 4 runs, 4 of them are there already."]
+    assert results(place) == before
+
+
+def test_people_get_the_table_and_what_it_means(whole: tuple[Path, dict[str, Any], list[str]]) -> None:
+    place, found, _ = whole
+    shown = typed(*TABLE, "--out", str(place), "--quiet")
+    assert (shown.exit_code, shown.stderr) == (0, "")
+    for row in found["rows"]:
+        line = next(text for text in shown.stdout.splitlines() if f" {found['labels'][row['method']]} " in text)
+        assert f"{row['mean']:.3f}".removeprefix("0")[:3] in line
+    assert "Cells: accuracy, mean ± standard deviation over 2 runs" in shown.stdout
+    assert f"Written: {place / 'digits-part'}.json, .md, .tex" in shown.stdout
+
+
+def test_a_table_has_a_place_of_its_own_if_none_is_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = [word if word != "2" else "1" for word in VANILLA]
+    found, said = answer(*words)
+    assert found["out"] == "runs/digits"
+    assert said[0] == "digits: 1 run."
+    assert finished(tmp_path / "runs" / "digits") == ["vanilla/0.020/10"]
+    assert found["rows"][0]["std"] is None
+
+
+def begun(place: Path) -> subprocess.Popen[str]:
+    """The command as a program of its own, on one thread as here."""
+    words = [sys.executable, "-m", "csad", *TABLE, "--out", str(place), "--json"]
+    threads = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+    pipe = subprocess.PIPE
+    return subprocess.Popen(words, stdout=pipe, stderr=pipe, text=True, env=os.environ | threads)
+
+
+def wait_until_in_the_middle(running: subprocess.Popen[str], place: Path) -> None:
+    """Until vanilla's runs are finished and csad's estimators, too, so that debiasing has begun."""
+    deadline = time.monotonic() + PATIENCE
+    while not any(line["stage"] == "estimator" for line in lines_of(place / "csad/0.020/11/log.jsonl")):
+        assert running.poll() is None, running.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_a_table_that_was_stopped_in_the_middle_goes_on_and_comes_to_the_same(
+    number: int, whole: tuple[Path, dict[str, Any], list[str]], tmp_path: Path
+) -> None:
+    place = tmp_path / "out"
+    running = begun(place)
+    wait_until_in_the_middle(running, place)
+    running.send_signal(number)
+    stdout, stderr = running.communicate(timeout=PATIENCE)
+    assert finished(place) == ["vanilla/0.020/10", "vanilla/0.020/11"]
+    assert not (place / "digits-part.json").exists()
+    if number == signal.SIGKILL:
+        assert running.returncode == -signal.SIGKILL
+    else:
+        assert running.returncode == 130
+        assert stderr.splitlines()[-1] == "csad: Stopped. Give the same command again to go on."
+        assert json.loads(stdout) == {"error": "Stopped. Give the same command again to go on.", "exit": 130}
+        assert "Traceback" not in stderr
+    before = results(place)
+
+    again, said = answer(*TABLE, "--out", str(place))
+    assert said[0] == "digits: 4 runs, 2 of them are there already."
+    assert {path: value for path, value in results(place).items() if path in before} == before
+    assert finished(place) == RUNS
+    _, found, _ = whole
+    assert again["rows"] == found["rows"]
+    assert again | {"out": ""} == found | {"out": ""}
+    for run in RUNS:
+        told, wanted = (lines_of(folder / run / "log.jsonl") for folder in (place, whole[0]))
+        assert [(line["step"], line["losses"]) for line in told] == [(line["step"], line["losses"]) for line in wanted]
+    assert not list(place.glob("shared/stacks/*"))
+
+
+def test_ctrl_c_before_training_says_how_to_go_on_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def impatient(*about: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("csad.experiments.forecast.forecast", impatient)
+    result = typed(*VANILLA, "--out", str(tmp_path))
+    assert result.exit_code == 130
+    assert result.stderr.splitlines()[-1] == "csad: Stopped. Give the same command again to go on."
+
+
+TWICE = {
+    "a row twice": ["--methods", "vanilla,vanilla", "--columns", ".02"],
+    "a column twice": ["--methods", "vanilla", "--columns", ".02,0.020"],
+}
+
+
+@pytest.mark.parametrize("words", TWICE.values(), ids=TWICE)
+def test_what_is_named_twice_is_made_once(words: list[str], tmp_path: Path) -> None:
+    short = ["--set", "train.target_epochs=1", "--set", "train.epochs=0", "--set", "train.batch_size=300"]
+    result = typed("reproduce", "digits", "--seeds", "1", *short, *words, "--out", str(tmp_path), "--json", "--quiet")
+    assert result.exit_code == 0, repr(result.exception)
+    assert [(row["method"], row["column"]) for row in json.loads(result.stdout)["rows"]] == [("vanilla", "0.020")]
+
+
+REFUSED = {
+    "a setting that some rows lack": ["--methods", "csad,vanilla", "--set", "debias_weight=2"],
+    "a setting out of range": ["--methods", "vanilla,csad", "--set", "train.epochs=-1"],
+    "the setting of the columns": [
+        "--methods",
+        "vanilla",
+        "--set",
+        "train.epochs=0",
+        "--set",
+        "data.color_variance=0.03",
+    ],
+}
+
+
+@pytest.mark.parametrize("words", REFUSED.values(), ids=REFUSED)
+def test_what_a_table_cannot_be_given_is_one_sentence_and_leaves_nothing(words: list[str], tmp_path: Path) -> None:
+    short = ["--seeds", "1", "--set", "train.target_epochs=1", "--set", "train.batch_size=300"]
+    result = typed("reproduce", "digits", *short, *words, "--out", str(tmp_path / "out"))
+    assert (result.exit_code, result.stdout) == (2, ""), repr(result.exception)
+    assert len(result.stderr.splitlines()) == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_table_all_of_whose_runs_diverge_says_so(tmp_path: Path) -> None:
+    result = typed(*VANILLA, "--set", "train.pretrain_rate=1e30", "--out", str(tmp_path), "--json")
+    assert result.exit_code == 1
+    assert "No run of digits came to its end" in json.loads(result.stdout)["error"]
+    assert "is not a number at step" in result.stderr

@@ -1,0 +1,338 @@
+"""Many runs in as few programs as can be: what goes into one stack, what memory allows, what diverges, what dies."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from csad.experiments.build import plan_run
+from csad.experiments.many import Campaign, Ready, Wanted
+from csad.experiments.sweep import sweep as sweep_anywhere
+from csad.training.device import Way
+from csad.training.footprint import run_bytes
+
+sweep = partial(sweep_anywhere, device="cpu")
+QUICK = {
+    "train.target_epochs": 1,
+    "train.bias_epochs": 1,
+    "train.estimator_epochs": 1,
+    "train.epochs": 1,
+    "train.batch_size": 16,
+    "data.rows": 32,
+    "inner_steps": 2,
+}
+PLAIN = {name: value for name, value in QUICK.items() if name != "inner_steps"}
+NETS = """
+import torch
+from torch import nn
+
+class Dropping(nn.Sequential):
+    def __init__(self, share: float = 0.5):
+        super().__init__(nn.Linear(8, 6), nn.Dropout(share), nn.ReLU())
+
+class Quietly(nn.Linear):
+    def __init__(self):
+        super().__init__(8, 6)
+
+    def forward(self, x):
+        return nn.functional.dropout(super().forward(x), 0.5, self.training)
+
+class Choosing(nn.Linear):
+    def __init__(self):
+        super().__init__(8, 6)
+
+    def forward(self, x):
+        h = super().forward(x)
+        return h if h.sum() > 0 else -h
+"""
+
+
+@pytest.fixture
+def teller(heard: Any) -> Any:
+    """A listener that remembers what it hears of many trainings."""
+    heard.title, heard.said = "", []
+    heard.say, heard.close = heard.said.append, lambda: None
+    return heard
+
+
+@pytest.fixture
+def campaign(tmp_path: Path, teller: Any) -> Campaign:
+    return Campaign(tmp_path / "shared", Way(torch.device("cpu")), teller)
+
+
+@pytest.fixture
+def ready(tmp_path: Path, campaign: Campaign) -> Callable[..., Ready]:
+    """A run that is asked for, by its settings."""
+
+    def made(method: str = "csad", seed: int = 0, **settings: Any) -> Ready:
+        own = {key.replace("__", "."): value for key, value in settings.items()}
+        given = (QUICK if method == "csad" else PLAIN) | own
+        _, plan = plan_run("toy-table", method, given, "", campaign.dataset)
+        name = json.dumps([method, seed, own])
+        wanted = Wanted(name, "toy-table", method, seed, plan, tmp_path / "runs" / name)
+        return campaign.ready(wanted, resume=False, force=False)
+
+    return made
+
+
+def small_memory(monkeypatch: pytest.MonkeyPatch, run: Ready, runs: float) -> None:
+    """Leaves memory for so many runs beside their data."""
+    free = run.dataset.train.x.nbytes + runs * run_bytes(run.method, run.dataset)
+    monkeypatch.setattr("csad.experiments.many.free_bytes", lambda device: int(free))
+
+
+def losses(folder: Path) -> list[Any]:
+    lines = [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
+    return [value for line in lines for value in line.get("losses", {}).values()]
+
+
+NUMBERS = {
+    "debias_weight": (0.5, 2.0),
+    "train.rate": (0.001, 0.01),
+    "train.pretrain_rate": (0.001, 0.01),
+    "train.decay": (0.1, 0.5),
+    "train.weight_decay": (0.0, 0.1),
+    "train.average": (0.5, 0.9),
+    "data.seed": (0, 1),
+    "data.agreement": (0.7, 0.9),
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_runs_that_differ_in_a_number_are_one_program(name: str, ready: Callable[..., Ready], campaign: Campaign):
+    runs = [ready(**{name: value}) for value in NUMBERS[name]]
+    assert campaign.stacked(runs) == [runs]
+
+
+def test_runs_that_differ_in_many_numbers_and_in_their_seeds_are_one_program(
+    ready: Callable[..., Ready], campaign: Campaign
+) -> None:
+    runs = [
+        ready(seed=seed, debias_weight=weight, train__rate=rate, data__seed=seed)
+        for seed, weight, rate in [(0, 1.0, 0.001), (1, 1.0, 0.001), (1, 2.0, 0.01), (7, 0.0, 0.1)]
+    ]
+    assert campaign.stacked(runs) == [runs]
+
+
+KINDS = {
+    "train.epochs": (1, 2),
+    "train.target_epochs": (1, 2),
+    "train.batch_size": (8, 16),
+    "train.optimiser": ("adam", "sgd"),
+    "train.average": (0.0, 0.9),
+    "data.rows": (32, 48),
+    "net.branch": (4, 8),
+    "net.head": ((), (4,)),
+    "inner_steps": (1, 2),
+    "bound": ("cs", "jsd"),
+    "related_by": ("", "same_sample"),
+    "sharpness": (5.0, 10.0),
+}
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_runs_of_different_kinds_are_different_programs(name: str, ready: Callable[..., Ready], campaign: Campaign):
+    one, other = (ready(**{name: value}) for value in KINDS[name])
+    again = ready(seed=1, **{name: KINDS[name][0]})
+    assert campaign.stacked([one, other, again]) == [[one, again], [other]]
+
+
+def test_methods_are_different_programs(ready: Callable[..., Ready], campaign: Campaign) -> None:
+    runs = [ready("vanilla"), ready("csad"), ready("vanilla", seed=1)]
+    assert campaign.stacked(runs) == [[runs[0], runs[2]], [runs[1]]]
+
+
+def test_data_with_the_same_settings_are_read_once(ready: Callable[..., Ready]) -> None:
+    one, two, other = ready(seed=0), ready("vanilla", seed=1), ready(data__seed=1)
+    assert one.dataset is two.dataset
+    assert one.dataset is not other.dataset
+
+
+def test_a_run_that_is_finished_is_in_no_stack(ready: Callable[..., Ready], campaign: Campaign) -> None:
+    runs = [ready(seed=seed) for seed in range(3)]
+    for run in runs:
+        run.folder.path.mkdir(parents=True, exist_ok=True)
+    runs[1].folder.write_result({"metrics": {}})
+    assert campaign.stacked(runs) == [[runs[0], runs[2]]]
+    for run in (runs[0], runs[2]):
+        run.folder.write_result({"metrics": {}})
+    assert campaign.stacked(runs) == []
+
+
+@pytest.mark.parametrize(
+    ("runs", "room", "sizes"),
+    [
+        (5, 5.5, [5]),
+        (5, 4.5, [2, 3]),
+        (7, 3.5, [2, 2, 3]),
+        (4, 3.5, [2, 2]),
+        (6, 4.5, [3, 3]),
+        (3, 1.5, [1, 1, 1]),
+        (2, 0.1, [1, 1]),
+    ],
+)
+def test_little_memory_splits_a_stack_evenly(
+    runs: int,
+    room: float,
+    sizes: list[int],
+    ready: Callable[..., Ready],
+    campaign: Campaign,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    many = [ready(seed=seed) for seed in range(runs)]
+    small_memory(monkeypatch, many[0], room)
+    stacks = campaign.stacked(many)
+    assert [len(stack) for stack in stacks] == sizes
+    assert [run for stack in stacks for run in stack] == many
+
+
+def test_a_stack_that_was_split_gives_the_same_runs(
+    tmp_path: Path, ready: Callable[..., Ready], teller: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options: dict[str, Any] = {"settings": QUICK, "seeds": range(4), "teller": teller}
+    whole = sweep("toy-table", out=tmp_path / "whole", **options)
+    small_memory(monkeypatch, ready(), 2.5)
+    split = sweep("toy-table", out=tmp_path / "split", **options)
+    assert [run["result"]["stacked"] for run in whole.runs] == [4] * 4
+    assert [run["result"]["stacked"] for run in split.runs] == [2] * 4
+    for one, other in zip(whole.runs, split.runs, strict=True):
+        assert one["result"]["metrics"] == other["result"]["metrics"]
+        found = losses(tmp_path / "split" / other["name"])
+        assert found == pytest.approx(losses(tmp_path / "whole" / one["name"]), rel=1e-4)
+
+
+def test_what_there_is_to_do_is_said_before_it_begins(tmp_path: Path, teller: Any) -> None:
+    before: list[int] = []
+    teller.say = lambda text: (teller.said.append(text), before.append(len(teller.steps)))
+    sweep("toy-table", settings=QUICK, seeds=range(3), out=tmp_path, teller=teller)
+    assert teller.said[0] == "toy-table csad: 3 runs."
+    assert re.fullmatch(r"3 runs in 1 program on the CPU: about \d+ s and \d+ MiB of memory\.", teller.said[1]), (
+        teller.said[1]
+    )
+    assert before == [0, 0]
+    assert teller.steps
+
+
+def test_what_was_kept_for_going_on_is_gone_in_the_end(tmp_path: Path, teller: Any) -> None:
+    sweep("toy-table", settings=QUICK, seeds=range(2), out=tmp_path, teller=teller)
+    assert list(tmp_path.glob("shared/pretrained/*"))
+    assert not list(tmp_path.glob("shared/stacks/*"))
+
+
+@pytest.fixture
+def nets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A module with backbones of a user's own."""
+    (tmp_path / "nets_of_a_user.py").write_text(NETS)
+    monkeypatch.syspath_prepend(tmp_path)
+    return "nets_of_a_user"
+
+
+def test_runs_with_dropout_are_trained_one_by_one_and_say_why(tmp_path: Path, nets: str, teller: Any) -> None:
+    settings = PLAIN | {"net.backbone": f"{nets}:Dropping"}
+    made = sweep("toy-table", "vanilla", settings=settings, seeds=(0, 1), out=tmp_path, teller=teller)
+    assert [run["result"]["stacked"] for run in made.runs] == [1, 1]
+    told = [text for text in teller.warnings if "trained by itself" in text]
+    assert len(told) == 2
+    assert all("dropout" in text for text in told)
+
+
+def test_dropout_that_drops_nothing_is_no_reason_to_train_alone(tmp_path: Path, nets: str, teller: Any) -> None:
+    settings = PLAIN | {"net.backbone": f"{nets}:Dropping", "net.share": 0.0}
+    made = sweep("toy-table", "vanilla", settings=settings, seeds=(0, 1), out=tmp_path, teller=teller)
+    assert [run["result"]["stacked"] for run in made.runs] == [2, 2]
+
+
+def test_data_whose_held_out_rows_differ_in_number_are_no_hindrance(tmp_path: Path, teller: Any) -> None:
+    rows = {"x": np.random.default_rng(0).normal(size=(100, 3)), "y": np.arange(100) % 2, "b": np.arange(100) // 2 % 2}
+    np.savez(tmp_path / "own.npz", **rows)
+    settings = {name: value for name, value in QUICK.items() if name != "data.rows"}
+    settings["data.fractions"] = [(0.7, 0.1, 0.2), (0.7, 0.2, 0.1)]
+    made = sweep(str(tmp_path / "own.npz"), settings=settings, out=tmp_path / "runs", teller=teller)
+    assert all(run["result"] for run in made.runs)
+
+
+@pytest.mark.parametrize("name", ["Quietly", "Choosing"])
+def test_a_net_that_cannot_be_stacked_for_another_reason_is_trained_alone_too(
+    name: str, tmp_path: Path, nets: str, teller: Any
+) -> None:
+    settings = PLAIN | {"net.backbone": f"{nets}:{name}"}
+    made = sweep("toy-table", "vanilla", settings=settings, seeds=(0, 1), out=tmp_path, teller=teller)
+    assert [run["result"]["stacked"] for run in made.runs] == [1, 1]
+    assert any("trained by itself" in text for text in teller.warnings)
+
+
+LOST = {"train.rate": (0.001, 1e30), "train.pretrain_rate": (0.001, 1e30)}
+
+
+@pytest.mark.parametrize("name", LOST)
+def test_a_run_that_diverges_is_lost_and_the_others_come_to_their_end(name: str, tmp_path: Path, teller: Any) -> None:
+    settings = QUICK | {name: list(LOST[name])}
+    made = sweep("toy-table", settings=settings, seeds=(0, 1), out=tmp_path / "both", teller=teller)
+    lost = [f"{name}=1e+30,seed={seed}" for seed in (0, 1)]
+    assert made.lost == lost
+    assert all(any(text.startswith(f"{one}: ") for text in teller.warnings) for one in lost)
+    assert [run["result"] is None for run in made.runs] == [False, False, True, True]
+    assert all(not (tmp_path / "both" / one / "result.json").exists() for one in lost)
+    assert [line["values"] for line in made.summary()] == [{name: 0.001}]
+
+    sane = sweep("toy-table", settings=QUICK | {name: 0.001}, seeds=(0, 1), out=tmp_path / "sane", teller=teller)
+    for one, other in zip(made.runs[:2], sane.runs, strict=True):
+        assert one["result"]["metrics"] == other["result"]["metrics"]
+        found = losses(tmp_path / "both" / one["name"])
+        assert found == pytest.approx(losses(tmp_path / "sane" / other["name"]), rel=1e-4)
+        assert all(map(math.isfinite, found))
+
+
+def test_where_all_diverge_all_are_lost_and_nothing_is_raised(tmp_path: Path, teller: Any) -> None:
+    settings = QUICK | {"train.rate": 1e30}
+    made = sweep("toy-table", settings=settings, seeds=(0, 1), out=tmp_path, teller=teller)
+    assert made.lost == ["seed=0", "seed=1"]
+    assert made.summary() == []
+    assert any("Lower train.rate" in text for text in teller.warnings)
+
+
+def dying(monkeypatch: pytest.MonkeyPatch, after: int, call: Callable[[], Any]) -> None:
+    """Calls with a program that dies once it has written so many results."""
+    finish, done = Campaign._finish, []
+
+    def finish_or_die(self: Campaign, *about: Any) -> None:
+        if len(done) == after:
+            raise KeyboardInterrupt
+        done.append(finish(self, *about))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Campaign, "_finish", finish_or_die)
+        with pytest.raises(KeyboardInterrupt):
+            call()
+
+
+@pytest.mark.parametrize("after", [0, 1])
+def test_a_program_that_dies_while_it_writes_results_goes_on_to_the_same(
+    after: int, tmp_path: Path, teller: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options: dict[str, Any] = {"settings": QUICK, "seeds": (0, 1, 2), "teller": teller}
+    whole = sweep("toy-table", out=tmp_path / "whole", **options)
+    dying(monkeypatch, after, lambda: sweep("toy-table", out=tmp_path / "again", **options))
+    assert len(list((tmp_path / "again").glob("*/result.json"))) == after
+    teller.steps.clear()
+    again = sweep("toy-table", out=tmp_path / "again", resume=True, **options)
+    assert [run["result"]["metrics"] for run in again.runs] == [run["result"]["metrics"] for run in whole.runs]
+    assert {name for name, _, _ in teller.steps} <= {"estimator", "debias"}
+    assert (teller.steps == []) == (after == 0)
+
+
+def test_a_run_that_diverged_is_lost_even_if_the_program_dies_while_it_writes_results(
+    tmp_path: Path, teller: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options: dict[str, Any] = {"settings": QUICK | {"train.rate": [0.001, 1e30]}, "out": tmp_path, "teller": teller}
+    dying(monkeypatch, 0, lambda: sweep("toy-table", **options))
+    assert sweep("toy-table", resume=True, **options).lost == ["train.rate=1e+30,seed=0"]

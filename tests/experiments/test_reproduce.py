@@ -1,0 +1,261 @@
+"""A table from its runs: its cells are their figures, its forms say the same, and what is there is not done again."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import shutil
+from functools import partial
+from pathlib import Path
+from statistics import mean, stdev
+from typing import Any
+
+import pytest
+
+from csad.errors import InputError
+from csad.experiments.reproduce import reproduce as reproduce_anywhere
+from csad.report.tables import ResultTable, as_json, as_latex, as_markdown, from_json
+
+reproduce = partial(reproduce_anywhere, device="cpu")
+SHORT = {"train.target_epochs": 1, "train.epochs": 1, "train.batch_size": 200, "net.filters": 2, "net.branch": 8}
+ROWS, COLUMNS = ("vanilla", "grey"), ("0.020", "0.050")
+
+# A table of one's own on toys: a paper's numbers, a setting per column, a row that diverges in one column.
+OWN = """
+title = "Toys & co."
+task = "toy-table"
+metric = "balanced_accuracy"
+split = "validation"
+column = "data.agreement"
+column_title = "Agreement"
+columns = ["0.7", "0.9"]
+seeds = [3, 4]
+selection = "last epoch"
+notes = ["A note."]
+
+[rows.plain]
+label = "Plain"
+method = "vanilla"
+paper = [0.5, 0.625]
+
+[rows.wild]
+label = "Wild"
+method = "vanilla"
+set = { "train.pretrain_rate" = [0.001, 1e30] }
+"""
+QUICK = {"train.target_epochs": 1, "train.epochs": 1, "train.batch_size": 32, "data.rows": 64}
+
+
+@pytest.fixture
+def teller(heard: Any) -> Any:
+    """A listener that remembers what it hears of many trainings."""
+    heard.title, heard.said = "", []
+    heard.say, heard.close = heard.said.append, lambda: None
+    return heard
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ResultTable]:
+    place = tmp_path_factory.mktemp("digits") / "out"
+    return place, reproduce("digits", rows=ROWS, seeds=2, settings=SHORT, out=place, command="csad …")
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    folder = tmp_path / "tables"
+    folder.mkdir()
+    (folder / "toys.toml").write_text(OWN)
+    monkeypatch.setattr("csad.experiments.table.FOLDER", folder)
+    return "toys"
+
+
+def results(place: Path, row: str, column: str) -> list[dict[str, Any]]:
+    return [json.loads(path.read_text()) for path in sorted((place / row / column).glob("*/result.json"))]
+
+
+def written(place: Path) -> dict[str, tuple[int, bytes]]:
+    return {str(path.relative_to(place)): (path.stat().st_mtime_ns, path.read_bytes()) for path in files(place)}
+
+
+def files(place: Path) -> list[Path]:
+    return sorted(path for path in place.rglob("*") if path.is_file())
+
+
+def printed(value: float) -> str:
+    return f"{round(value + 1e-9, 3):.3f}".removeprefix("0")
+
+
+def test_every_cell_is_mean_and_standard_deviation_of_its_runs(made: tuple[Path, ResultTable]) -> None:
+    place, table = made
+    found = json.loads((place / "digits-part.json").read_text())
+    assert found == json.loads(json.dumps(as_json(table)))
+    assert [(row["method"], row["column"]) for row in found["rows"]] == [
+        (row, column) for row in ROWS for column in COLUMNS
+    ]
+    for row in found["rows"]:
+        values = [one["metrics"]["test"]["accuracy"] for one in results(place, row["method"], row["column"])]
+        assert len(values) == 2
+        assert row == {
+            "method": row["method"],
+            "column": row["column"],
+            "metric": "accuracy",
+            "mean": pytest.approx(mean(values), abs=1e-12),
+            "std": pytest.approx(stdev(values), abs=1e-12),
+            "n": 2,
+            "paper": None,
+        }
+
+
+def test_the_table_says_what_made_it(made: tuple[Path, ResultTable]) -> None:
+    found = json.loads((made[0] / "digits-part.json").read_text())
+    assert {"table", "selection", "command", "environment", "rows"} <= found.keys()
+    assert (found["table"], found["selection"], found["command"]) == ("digits", "last epoch", "csad …")
+    assert found["environment"] == results(made[0], "vanilla", "0.020")[0]["environment"]
+    assert "All rows with train.target_epochs=1, train.epochs=1" in found["notes"][-1]
+
+
+def test_markdown_and_latex_say_what_the_json_says(made: tuple[Path, ResultTable]) -> None:
+    place, _ = made
+    found = json.loads((place / "digits-part.json").read_text())
+    markdown, latex = ((place / f"digits-part.{end}").read_text() for end in ("md", "tex"))
+    assert markdown == as_markdown(from_json(found))
+    assert latex == as_latex(from_json(found))
+    for name in ROWS:
+        cells = [f"{printed(row['mean'])} ± {printed(row['std'])}" for row in found["rows"] if row["method"] == name]
+        label = found["labels"][name]
+        assert f"| {label} | {' | '.join(cells)} |" in markdown
+        assert f"{label} & {' & '.join(cells)} \\\\".replace("±", r"$\pm$") in latex
+    assert "| Color variance σ² | 0.020 | 0.050 |" in markdown
+
+
+def test_every_run_is_an_ordinary_folder_of_its_row_column_and_seed(made: tuple[Path, ResultTable]) -> None:
+    place, _ = made
+    runs = sorted(str(path.parent.relative_to(place)) for path in place.rglob("result.json"))
+    assert runs == sorted(f"{row}/{column}/{seed}" for row in ROWS for column in COLUMNS for seed in (10, 11))
+    for run in runs:
+        row, column, seed = run.split("/")
+        result = json.loads((place / run / "result.json").read_text())
+        assert {path.name for path in (place / run).iterdir()} == {"config.toml", "log.jsonl", "result.json"}
+        assert (result["method"], result["seed"], result["task"]) == ("vanilla", int(seed), "digits")
+        data = result["settings"]["data"]
+        assert (data["color_variance"], data["coloring"]) == (float(column), "grey" if row == "grey" else "biased")
+        assert result["stacked"] == 8
+
+
+def test_rows_that_differ_only_in_their_data_are_one_program(tmp_path: Path, teller: Any) -> None:
+    reproduce(
+        "digits", rows=("vanilla", "oracle"), columns=[".02"], seeds=1, settings=SHORT, out=tmp_path, teller=teller
+    )
+    assert teller.said[0] == "digits: 2 runs."
+    assert teller.said[1].startswith("2 runs in 1 program on the CPU: about ")
+
+
+def test_given_again_it_trains_nothing_and_says_the_same(
+    made: tuple[Path, ResultTable], tmp_path: Path, teller: Any
+) -> None:
+    place = tmp_path / "again"
+    shutil.copytree(made[0], place)
+    before = written(place)
+    again = reproduce("digits", rows=ROWS, seeds=2, settings=SHORT, out=place, teller=teller, command="csad …")
+    after = written(place)
+    assert teller.steps == []
+    assert teller.said == ["digits: 8 runs, 8 of them are there already."]
+    assert as_json(again) == as_json(made[1])
+    assert {name: content for name, (_, content) in after.items()} == {n: content for n, (_, content) in before.items()}
+    tables = {f"digits-part.{end}" for end in ("json", "md", "tex")}
+    assert {name for name in after if after[name] != before[name]} <= tables
+
+
+def test_more_seeds_and_columns_are_added_to_the_runs_that_are_there(tmp_path: Path, teller: Any) -> None:
+    one = reproduce("digits", rows=["vanilla"], columns=[".05"], seeds=1, settings=SHORT, out=tmp_path, teller=teller)
+    assert (one.cells[0].n, one.cells[0].std) == (1, None)
+    before = written(tmp_path / "vanilla")
+    more = reproduce("digits", rows=["vanilla"], seeds=2, settings=SHORT, out=tmp_path, teller=teller)
+    assert [(cell.column, cell.n) for cell in more.cells] == [("0.020", 2), ("0.050", 2)]
+    after = written(tmp_path / "vanilla")
+    assert {name: after[name] for name in before} == before
+
+
+def test_other_settings_do_not_mix_with_the_runs_that_are_there(
+    made: tuple[Path, ResultTable], tmp_path: Path, teller: Any
+) -> None:
+    place = tmp_path / "again"
+    shutil.copytree(made[0], place)
+    before = written(place)
+    with pytest.raises(InputError, match=r"begun with other settings \(train\.epochs\)"):
+        reproduce("digits", rows=ROWS, seeds=2, settings=SHORT | {"train.epochs": 2}, out=place, teller=teller)
+    assert written(place) == before
+
+
+def test_a_result_that_was_half_written_is_no_result(tmp_path: Path, teller: Any) -> None:
+    options: dict[str, Any] = {"rows": ["vanilla"], "columns": [".02"], "seeds": 1, "settings": SHORT, "out": tmp_path}
+    whole = reproduce("digits", teller=teller, **options)
+    result = tmp_path / "vanilla" / "0.020" / "10" / "result.json"
+    result.rename(result.with_name("result.json.new"))
+    again = reproduce("digits", teller=teller, **options)
+    assert again.cells == whole.cells
+    assert result.exists()
+
+
+def test_a_folder_in_which_a_kill_left_half_a_config_is_begun_anew(tmp_path: Path, teller: Any) -> None:
+    run = tmp_path / "vanilla" / "0.020" / "10"
+    run.mkdir(parents=True)
+    (run / "config.toml.new").write_text('csad = "0.1')
+    made = reproduce("digits", rows=["vanilla"], columns=[".02"], seeds=1, settings=SHORT, out=tmp_path, teller=teller)
+    assert made.cells[0].n == 1
+
+
+def test_the_papers_numbers_stand_beside_ours(own: str, tmp_path: Path, teller: Any) -> None:
+    made = reproduce(own, rows=["plain"], settings=QUICK, out=tmp_path / "out", teller=teller)
+    assert [(cell.metric, cell.paper) for cell in made.cells] == [
+        ("balanced_accuracy", 0.5),
+        ("balanced_accuracy", 0.625),
+    ]
+    for cell in made.cells:
+        found = results(tmp_path / "out", "plain", cell.column)
+        values = [one["metrics"]["validation"]["balanced_accuracy"] for one in found]
+        assert [one["seed"] for one in found] == [3, 4]
+        assert cell.mean == pytest.approx(mean(values), abs=1e-12)
+    markdown = (tmp_path / "out" / "toys-part.md").read_text()
+    beside = re.search(r"^\| paper \| (.*) \| (.*) \|$", markdown, re.MULTILINE)
+    assert beside
+    for text, cell in zip(beside.groups(), made.cells, strict=True):
+        assert f" {printed(cell.paper)} (" in text
+        ours, theirs = round(cell.mean + 1e-9, 3), cell.paper
+        assert text[0] == ("▲" if ours > theirs else "▼" if ours < theirs else "=")
+
+
+def test_runs_that_are_lost_are_in_no_cell_and_the_notes_say_so(own: str, tmp_path: Path, teller: Any) -> None:
+    made = reproduce(own, settings=QUICK, out=tmp_path / "out", teller=teller)
+    assert [(cell.method, cell.column, cell.n) for cell in made.cells] == [
+        ("plain", "0.7", 2),
+        ("plain", "0.9", 2),
+        ("wild", "0.7", 2),
+    ]
+    assert made.notes[-1] == "Lost, and in no cell: wild 0.9 seed 3, wild 0.9 seed 4."
+    assert all(math.isfinite(cell.mean) for cell in made.cells)
+    assert re.search(
+        r"^\| Wild \| \.\d+ ± \.\d+ \| – \|$", (tmp_path / "out" / "toys-part.md").read_text(), re.MULTILINE
+    )
+
+
+def test_a_table_all_of_whose_runs_are_lost_is_not_written(own: str, tmp_path: Path, teller: Any) -> None:
+    with pytest.raises(Exception, match="No run of toys came to its end") as caught:
+        reproduce(own, rows=["wild"], columns=["0.9"], settings=QUICK, out=tmp_path / "out", teller=teller)
+    assert not list((tmp_path / "out").glob("toys*.*"))
+    assert not isinstance(caught.value, InputError), "the user's input was not wrong"
+
+
+def test_a_setting_that_only_some_rows_have_is_told_before_anything_is_written(tmp_path: Path, teller: Any) -> None:
+    with pytest.raises(InputError, match="No setting is called 'debias_weight'"):
+        reproduce(
+            "digits", rows=["csad", "vanilla"], settings={"debias_weight": 2}, out=tmp_path / "out", teller=teller
+        )
+    assert not (tmp_path / "out").exists()
+
+
+def test_weights_are_kept_if_asked_for(tmp_path: Path, teller: Any) -> None:
+    options: dict[str, Any] = {"rows": ["vanilla"], "columns": [".02"], "seeds": 1, "settings": SHORT}
+    reproduce("digits", out=tmp_path, teller=teller, keep_weights=True, **options)
+    assert (tmp_path / "vanilla" / "0.020" / "10" / "checkpoint" / "state.safetensors").exists()
