@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: venv demo test lint docs clean
+.PHONY: venv demo test lint docs bench clean
 
 venv: $(READY)
 
@@ -27,6 +27,9 @@ test: lint
 
 docs: $(READY)
 	$(BIN)/python docs/write.py
+
+bench: $(READY)
+	$(BIN)/python benchmarks/iteration.py
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis
