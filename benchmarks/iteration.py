@@ -28,7 +28,7 @@ from csad.experiments.build import build
 from csad.experiments.plan import experiment, resolve
 from csad.methods.method import Method
 from csad.training.batches import Batches, OwnBatches, StackedBatches
-from csad.training.device import Way, choose_device, computing_in
+from csad.training.device import Way, choose_device, computing_in, wait
 from csad.training.stack import Alone, Runs, Stack
 from csad.training.steps import Steps, optimisers_of
 
@@ -84,12 +84,6 @@ def our_iteration(dataset: Dataset, batch_size: int, runs: int | None, way: Way,
 
 def _loud(text: str) -> None:
     raise SystemExit(f"The benchmark must record: {text}")
-
-
-def wait(device: torch.device) -> None:
-    """Lets the device finish what it was given."""
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)
 
 
 def timed(iteration: Callable[[], Any], device: torch.device, seconds: float) -> tuple[float, int]:

@@ -34,6 +34,10 @@ Settings = Annotated[
         "values make a sweep: debias_weight=.1,1,10."
     ),
 ]  # fmt: skip
+Overrides = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="A setting for all rows, in place of the table's own."),
+]
 Folder = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")]
 
 
@@ -158,9 +162,7 @@ def _sweep(
         typer.echo(f"Runs: {made.out}")
 
     console.answer(answer, show)
-    if made.lost:
-        typer.echo(f"csad: Lost, since they diverged: {', '.join(made.lost)}.", err=True)
-        raise typer.Exit(1)
+    _tell_lost(made.lost)
 
 
 def _spread(line: dict[str, Any], split: str, name: str) -> str:
@@ -187,7 +189,7 @@ def reproduce(
     methods: Annotated[str, typer.Option(help="Some rows only: csad,vanilla.")] = "",
     columns: Annotated[str, typer.Option(help="Some columns only: 0.020,0.050.")] = "",
     seeds: Annotated[int | None, typer.Option(help="How many seeds; the table's own if not given.")] = None,
-    set_: Settings = None,
+    set_: Overrides = None,
     out: Annotated[Path | None, typer.Option(help="Where runs and table go; runs/TABLE if not given.")] = None,
     keep_weights: KeepWeights = False,
     device: Device = "auto",
@@ -214,16 +216,22 @@ def reproduce(
         keep_weights=keep_weights, device=device, deterministic=deterministic, record=not no_record,
         data_root=data_root, teller=console, command=" ".join(["csad reproduce", table, *told]),
     )  # fmt: skip
-    place = out or Path("runs") / table
 
     def show() -> None:
-        console.table(made.title, *as_rows(made))
-        for line in captions(made):
+        console.table(made.table.title, *as_rows(made.table))
+        for line in captions(made.table):
             typer.echo(line)
-        part = "-part" if methods or columns or seeds or set_ else ""
-        typer.echo(f"Written: {place / table}{part}.json, .md, .tex")
+        typer.echo(f"Written: {made.path}.json, .md, .tex")
 
-    console.answer(table_as_json(made) | {"out": str(place)}, show)
+    console.answer(table_as_json(made.table) | {"out": str(made.path.parent), "lost": made.lost}, show)
+    _tell_lost(made.lost)
+
+
+def _tell_lost(runs: list[str]) -> None:
+    """Names the runs that diverged, if any: what was asked for is then not whole, which the exit code says."""
+    if runs:
+        typer.echo(f"csad: Lost, since they diverged: {', '.join(runs)}.", err=True)
+        raise typer.Exit(1)
 
 
 def _names(text: str) -> list[str]:

@@ -7,7 +7,7 @@ from inspect import Parameter
 from typing import Any
 
 from csad.data.arrays import from_npz
-from csad.experiments.plan import own_settings
+from csad.experiments.plan import experiment, experiments, own_settings
 from csad.experiments.table import read_table, tables
 from csad.experiments.values import settings_of
 from csad.methods.method import Course
@@ -35,12 +35,18 @@ def _shared(name: str, about: str, settings: Mapping[str, Parameter]) -> dict[st
     return {"name": name, "about": about, "settings": {key: p.default for key, p in settings.items()}}
 
 
+def _presets() -> dict[str, Any]:
+    known = {task: ",".join(experiment(task).get("presets", {})) for task in experiments()}
+    about = "Named settings of a task, laid over its own."
+    return {"name": "--preset", "about": about, "settings": {task: names for task, names in known.items() if names}}
+
+
 def inventory(kind: str) -> list[dict[str, Any]]:
     """The members of a kind: name, what it is, settings with their defaults."""
     if kind == "tables":
         return [_table(name) for name in tables()]
     if kind == "settings":
-        return [_shared(name, about, settings) for name, (about, settings) in SHARED.items()]
+        return [*(_shared(name, *told) for name, told in SHARED.items()), _presets()]
     registry, section = SOURCES[kind]
     return [_member(registry, section, name) for name in registry.names()]
 

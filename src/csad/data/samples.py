@@ -64,7 +64,6 @@ class Samples:
         b = _labels(to_tensor(b, "b"))
         self.b = b[:, None] if b.ndim == 1 else b
         self.extra = {name: to_tensor(values, name) for name, values in (extra or {}).items()}
-        self._fingerprint = ""
         self._check()
 
     @classmethod
@@ -93,12 +92,7 @@ class Samples:
         return Samples(self.x.to(device), self.y.to(device), self.b.to(device), extra)
 
     def fingerprint(self) -> str:
-        """A short word that other rows would not have; found once, since rows do not change."""
-        if not self._fingerprint:
-            self._fingerprint = self._hashed()
-        return self._fingerprint
-
-    def _hashed(self) -> str:
+        """A short word that other rows would not have."""
         found = hashlib.sha256()
         for values in (self.x, self.y, self.b):
             found.update(str((values.dtype, tuple(values.shape))).encode())

@@ -109,7 +109,7 @@ class Folder:
             found: dict[str, Any] = json.loads(self.result.read_text(encoding="utf-8"))
             found["metrics"]
         except (ValueError, TypeError, KeyError) as error:
-            raise InputError(f"{self.result} cannot be read ({error}): remove it and give --resume.") from error
+            raise InputError(f"{self.result} cannot be read ({error}): remove it and go on with the run.") from error
         return found
 
     def write_result(self, result: Mapping[str, Any]) -> None:

@@ -13,8 +13,8 @@ import torch
 from csad.errors import Interrupted
 from csad.experiments.many import Campaign, Ready
 from csad.experiments.pretraining import common_stages, key
-from csad.training.batches import Batches, OwnBatches, StackedBatches
-from csad.training.device import Way, computing_in, repeatable
+from csad.training.batches import Batches, OwnBatches, StackedBatches, batches_per_epoch
+from csad.training.device import Way, computing_in, repeatable, wait
 from csad.training.footprint import run_bytes, small
 from csad.training.record import EAGER_STEPS
 from csad.training.stack import Alone, Runs, Stack, why_not_stacked
@@ -84,45 +84,42 @@ def forecast(campaign: Campaign, stacks: Sequence[Sequence[Ready]]) -> Forecast:
                 planned |= words.keys()
                 runs = list(words.values())
             if runs and stage.epochs:
-                seconds += stage.epochs * step_seconds(runs, number, campaign.way)
+                seconds += stage.epochs * epoch_seconds(runs, number, campaign.way)
     return Forecast(sum(map(len, stacks)), len(stacks), seconds, most)
 
 
-def step_seconds(runs: Sequence[Ready], number: int, way: Way) -> float:
-    """Seconds that an epoch of a stage takes; on a CPU one run is timed for all."""
+def epoch_seconds(runs: Sequence[Ready], number: int, way: Way) -> float:
+    """Seconds that an epoch of a stage takes; on a CPU, or where runs cannot be stacked, one is timed for all."""
     on_gpu = way.device.type == "cuda"
     alone = bool(why_not_stacked(runs[0].method))
     timed = runs if on_gpu and not alone else runs[:1]
-    course = timed[0].method.course
-    few = {id(run.dataset): small(run.dataset, course.batch_size) for run in timed}
-    # A stack has weights of its own; those of a single run are copied, since the steps are real.
-    stack: Runs = (
-        Alone(copy.deepcopy(timed[0].method).to(way.device))
-        if alone
-        else Stack([run.method for run in timed], way.device)
-    )
-    datasets = [few[id(run.dataset)] for run in timed]
-    seeds = [run.wanted.seed for run in timed]
+    course, repeats = timed[0].method.course, TIMED_STEPS if on_gpu else 1
     with repeatable(way.device, False), computing_in(course.precision):
-        batches: Batches = (
-            OwnBatches(datasets[0], course, seeds[0], way.device)
-            if alone
-            else StackedBatches(datasets, course, seeds, way.device)
-        )
-        steps = Steps(stack, batches, optimisers_of(stack, way.device), number, way, lambda text: None)
+        together, batches = _alone(timed[0], way) if alone else _stacked(timed, way)
+        steps = Steps(together, batches, optimisers_of(together, way.device), number, way, lambda text: None)
         rows = steps.epoch(0)[0]
         for _ in range(EAGER_STEPS + 1 if on_gpu else 1):
             steps(rows)
-        _wait(way.device)
+        wait(way.device)
         start = time.perf_counter()
-        for _ in range(TIMED_STEPS if on_gpu else 1):
+        for _ in range(repeats):
             steps(rows)
-        _wait(way.device)
-    spent = (time.perf_counter() - start) / (TIMED_STEPS if on_gpu else 1)
-    per_epoch = len(StackedBatches([runs[0].dataset], course, [0], torch.device("cpu")).order(0, 0))
-    return spent * per_epoch * len(runs) / len(timed)
+        wait(way.device)
+    spent = (time.perf_counter() - start) / repeats
+    return spent * batches_per_epoch(runs[0].dataset.train.y, course) * len(runs) / len(timed)
 
 
-def _wait(device: torch.device) -> None:
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)
+def _alone(run: Ready, way: Way) -> tuple[Runs, Batches]:
+    """One run on a copy of its weights, since the steps are real."""
+    few = small(run.dataset, run.method.course.batch_size)
+    method = copy.deepcopy(run.method).to(way.device)
+    return Alone(method), OwnBatches(few, method.course, run.wanted.seed, way.device)
+
+
+def _stacked(runs: Sequence[Ready], way: Way) -> tuple[Runs, Batches]:
+    """The runs as a stack, which has weights of its own."""
+    course = runs[0].method.course
+    few = {id(run.dataset): small(run.dataset, course.batch_size) for run in runs}
+    datasets, seeds = [few[id(run.dataset)] for run in runs], [run.wanted.seed for run in runs]
+    stack = Stack([run.method for run in runs], way.device)
+    return stack, StackedBatches(datasets, course, seeds, way.device)

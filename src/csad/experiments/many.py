@@ -17,7 +17,7 @@ from csad.data.samples import Dataset
 from csad.errors import Diverged
 from csad.experiments.build import build, read
 from csad.experiments.folder import Folder
-from csad.experiments.listeners import Teller
+from csad.experiments.listeners import Silent, Teller
 from csad.experiments.plan import Plan
 from csad.experiments.pretraining import Pretrained, common_stages, key, moved_parts
 from csad.experiments.run import Run
@@ -25,7 +25,7 @@ from csad.experiments.train import config_of, environment, result_of
 from csad.methods.method import Method
 from csad.training import checkpoint
 from csad.training.checkpoint import State
-from csad.training.device import Way
+from csad.training.device import Way, choose_device
 from csad.training.fit import fit, fit_many
 from csad.training.footprint import free_bytes, run_bytes
 from csad.training.log import Log
@@ -84,7 +84,25 @@ class Campaign:
         self.stacks = scratch / "stacks"
         self.pretrained = Pretrained(scratch / "pretrained")
         self._read: dict[str, Dataset] = {}
+        self._fingerprints: dict[int, str] = {}  # of large data each takes a while
         self._checked: set[tuple[int, bool]] = set()
+
+    @classmethod
+    def at(
+        cls,
+        scratch: Path,
+        *,
+        device: str,
+        deterministic: bool,
+        record: bool,
+        data_root: str | Path | None,
+        keep_weights: bool,
+        teller: Teller | None,
+    ) -> Campaign:
+        """A campaign as a user asks for it."""
+        way = Way(choose_device(device), deterministic, record)
+        root = Path(data_root) if data_root is not None else None
+        return cls(scratch, way, teller or Silent(), data_root=root, keep_weights=keep_weights)
 
     def ready(self, wanted: Wanted, *, resume: bool, force: bool) -> Ready:
         """The run with its data and fresh weights; bad settings, bad data and a folder in the way are told here."""
@@ -93,7 +111,11 @@ class Campaign:
         if (id(dataset), method.needs_bias) not in self._checked:
             check_trainable(dataset, needs_bias=method.needs_bias)
             self._checked.add((id(dataset), method.needs_bias))
-        ready = Ready(wanted, dataset, method, config_of(wanted.task, wanted.method, wanted.seed, wanted.plan, dataset))
+        if id(dataset) not in self._fingerprints:
+            self._fingerprints[id(dataset)] = dataset.train.fingerprint()
+        word = self._fingerprints[id(dataset)]
+        config = config_of(wanted.task, wanted.method, wanted.seed, wanted.plan, dataset, word)
+        ready = Ready(wanted, dataset, method, config)
         ready.folder.check(ready.config, resume=resume and ready.folder.config.exists(), force=force)
         return ready
 

@@ -11,19 +11,26 @@ from csad.errors import Diverged
 from csad.experiments.build import plan_run
 from csad.experiments.folder import write_whole
 from csad.experiments.forecast import carry_out
-from csad.experiments.listeners import Silent, Teller
+from csad.experiments.listeners import Teller
 from csad.experiments.many import Campaign, Ready, Wanted
 from csad.experiments.table import Row, Table, read_table
 from csad.report.tables import ResultTable, as_json, as_latex, as_markdown, cell_of
-from csad.training.device import Way, choose_device
 
 
-class Place(NamedTuple):
+class Filled(NamedTuple):
     """A cell of the table and its runs."""
 
     row: Row
     column: str
     runs: list[Ready]
+
+
+class Reproduced(NamedTuple):
+    """A table, where it was written (without an ending), and the runs that diverged and are in no cell."""
+
+    table: ResultTable
+    path: Path
+    lost: list[str]
 
 
 def reproduce(
@@ -41,7 +48,7 @@ def reproduce(
     data_root: str | Path | None = None,
     teller: Teller | None = None,
     command: str = "",
-) -> ResultTable:
+) -> Reproduced:
     """The table, its runs trained where they are not there yet; written to ``out`` as JSON, Markdown and LaTeX.
 
     Some rows, columns or seeds, or other settings, make a part of the table, written as TABLE-part beside the whole.
@@ -50,21 +57,22 @@ def reproduce(
     table = read_table(name).with_settings(settings or {})
     lines, places, numbers = table.chosen_rows(rows), table.chosen_columns(columns), table.chosen_seeds(seeds)
     place = Path(out) if out is not None else Path("runs") / name
-    teller = teller or Silent()
-    root = Path(data_root) if data_root is not None else None
-    way = Way(choose_device(device), deterministic, record)
-    campaign = Campaign(place / "shared", way, teller, data_root=root, keep_weights=keep_weights)
+    campaign = Campaign.at(
+        place / "shared", device=device, deterministic=deterministic, record=record, data_root=data_root,
+        keep_weights=keep_weights, teller=teller,
+    )  # fmt: skip
     cells = [
-        Place(row, column, _ready(campaign, table, row, column, numbers, place)) for row in lines for column in places
+        Filled(row, column, _ready(campaign, table, row, column, numbers, place)) for row in lines for column in places
     ]
     runs = [run for cell in cells for run in cell.runs]
     campaign.begin(runs, resume=True, force=False)
-    carry_out(campaign, name, runs, "Give the same command again to go on.")
+    lost = carry_out(campaign, name, runs, "Give the same command again to go on.")
     campaign.clear()
     result = _result(table, cells, command)
     # A part of a table never takes the place of the whole one.
-    write(result, place, name if not (rows or columns or seeds or settings) else f"{name}-part")
-    return result
+    path = place / (f"{name}-part" if rows or columns or seeds or settings else name)
+    write(result, path)
+    return Reproduced(result, path, lost)
 
 
 def _ready(campaign: Campaign, table: Table, row: Row, column: str, seeds: Sequence[int], place: Path) -> list[Ready]:
@@ -77,7 +85,7 @@ def _ready(campaign: Campaign, table: Table, row: Row, column: str, seeds: Seque
     return found
 
 
-def _result(table: Table, cells: Sequence[Place], command: str) -> ResultTable:
+def _result(table: Table, cells: Sequence[Filled], command: str) -> ResultTable:
     environment: dict[str, Any] = {}
     found, missing = [], []
     for cell in cells:
@@ -104,8 +112,8 @@ def _result(table: Table, cells: Sequence[Place], command: str) -> ResultTable:
     )
 
 
-def write(result: ResultTable, place: Path, name: str) -> None:
-    """The table as JSON, Markdown and LaTeX, each in one move."""
-    write_whole(place / f"{name}.json", json.dumps(as_json(result), indent=2, ensure_ascii=False) + "\n")
-    write_whole(place / f"{name}.md", as_markdown(result))
-    write_whole(place / f"{name}.tex", as_latex(result))
+def write(result: ResultTable, path: Path) -> None:
+    """The table as JSON, Markdown and LaTeX, each in one move; ``path`` has no ending."""
+    write_whole(path.with_name(f"{path.name}.json"), json.dumps(as_json(result), indent=2, ensure_ascii=False) + "\n")
+    write_whole(path.with_name(f"{path.name}.md"), as_markdown(result))
+    write_whole(path.with_name(f"{path.name}.tex"), as_latex(result))

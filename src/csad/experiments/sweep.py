@@ -13,11 +13,10 @@ from typing import Any
 from csad.errors import InputError
 from csad.experiments.build import maker_of, plan_run
 from csad.experiments.forecast import carry_out
-from csad.experiments.listeners import Silent, Teller
+from csad.experiments.listeners import Teller
 from csad.experiments.many import Campaign, Wanted
 from csad.experiments.plan import tuple_settings
 from csad.experiments.train import checked_seed
-from csad.training.device import Way, choose_device
 
 
 @dataclass(frozen=True)
@@ -103,15 +102,10 @@ def sweep(
     if not seeds or len(set(seeds)) < len(seeds):
         raise InputError(f"seeds must be one seed or more, each once, not {seeds}.")
     place = Path(out) if out is not None else Path("runs") / f"{Path(task).stem}-{method}-sweep"
-    way = Way(choose_device(device), deterministic, record)
-    root = Path(data_root) if data_root is not None else None
-    campaign = Campaign(
-        Path(shared) if shared is not None else place / "shared",
-        way,
-        teller or Silent(),
-        data_root=root,
-        keep_weights=keep_weights,
-    )
+    campaign = Campaign.at(
+        Path(shared) if shared is not None else place / "shared", device=device, deterministic=deterministic,
+        record=record, data_root=data_root, keep_weights=keep_weights, teller=teller,
+    )  # fmt: skip
     combinations = variants(given, tuple_settings(method, maker_of(task), given))
     varied = tuple(name for name in given if len({str(values[name]) for values in combinations}) > 1)
     wanted, about = [], []

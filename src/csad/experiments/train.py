@@ -15,7 +15,6 @@ from torch import Tensor, nn
 
 from csad import __version__
 from csad.data.check import check_trainable
-from csad.data.order import epoch_order
 from csad.data.samples import Dataset, as_float
 from csad.errors import InputError
 from csad.experiments.build import build, plan_run, read
@@ -25,6 +24,7 @@ from csad.experiments.plan import Plan
 from csad.experiments.run import OWN, Run, evaluate
 from csad.methods.method import Method
 from csad.training import checkpoint
+from csad.training.batches import batches_per_epoch
 from csad.training.device import Way, choose_device
 from csad.training.fit import fit
 from csad.training.log import Log
@@ -64,7 +64,14 @@ def train(
     model = build(dataset.task, method, plan, seed, backbone)
     check_trainable(dataset, needs_bias=model.needs_bias)
     where = choose_device(device)
-    config = config_of(task, method, seed, plan if backbone is None else plan.with_own_backbone(OWN), dataset)
+    config = config_of(
+        task,
+        method,
+        seed,
+        plan if backbone is None else plan.with_own_backbone(OWN),
+        dataset,
+        dataset.train.fingerprint(),
+    )
     folder = Folder(Path(out)) if out is not None else None
     again = folder.begin(config, resume=resume, force=force) if folder else False
     log = Log(folder.log if folder else None)
@@ -83,7 +90,9 @@ def train(
     return run
 
 
-def config_of(task: str | Path | Dataset, method: str, seed: int, plan: Plan, dataset: Dataset) -> dict[str, Any]:
+def config_of(
+    task: str | Path | Dataset, method: str, seed: int, plan: Plan, dataset: Dataset, fingerprint: str
+) -> dict[str, Any]:
     """All that a run's folder must hold for it to be run again, or loaded without its data."""
     return {
         "csad": __version__,
@@ -92,7 +101,7 @@ def config_of(task: str | Path | Dataset, method: str, seed: int, plan: Plan, da
         "seed": seed,
         "view": "usual" if dataset.view is as_float else OWN,
         **asdict(plan),
-        "about": describe(dataset.task) | {"fingerprint": dataset.train.fingerprint()},
+        "about": describe(dataset.task) | {"fingerprint": fingerprint},
     }
 
 
@@ -132,11 +141,7 @@ def _check_kinds(task: Any, backbone: Any) -> None:
 
 def target_updates(method: Method, y: Tensor) -> int:
     """How often the schedule moves the target branch, for training targets y."""
-    c, n = method.course, len(y)
-    balance = y if c.balance == "target" else None
-    order = epoch_order(n, min(c.batch_size, n), torch.Generator(), partial=c.partial, balance=balance)
-    per_epoch = len(order)
-    return per_epoch * sum(
+    return batches_per_epoch(y, method.course) * sum(
         stage.epochs * line.repeat for stage in method.schedule() for line in stage.updates if "P_y" in line.moves
     )
 

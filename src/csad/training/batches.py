@@ -57,7 +57,7 @@ class OwnBatches:
         self.course, self.seed, self.device = course, seed, device
         self.rows = torch.arange(len(self.train), device=device)
         self.chunk = CHUNK
-        self.per_epoch = len(self.order(0, 0))
+        self.per_epoch = batches_per_epoch(self.train.y, course)
 
     def order(self, stage: int, epoch: int, stream: int = OWN) -> Sequence[Tensor]:
         """(n,) each."""
@@ -94,7 +94,7 @@ class StackedBatches:
         self.number = torch.arange(len(seeds), device=device)[:, None]
         self.rows = torch.arange(self.x.shape[1], device=device).expand(len(seeds), -1)
         self.chunk = max(CHUNK // len(seeds), course.batch_size)
-        self.per_epoch = len(self.order(0, 0))
+        self.per_epoch = batches_per_epoch(self.targets[0], course)
 
     def order(self, stage: int, epoch: int, stream: int = OWN) -> Sequence[Tensor]:
         """(R, n) each: every run has the order that its own seed gives."""
@@ -120,6 +120,11 @@ class StackedBatches:
     def pick(self, values: Tensor, rows: Tensor) -> Tensor:
         """The rows of values (R, all rows, …), each run its own."""
         return values[self.number, rows]
+
+
+def batches_per_epoch(y: Tensor, course: Course) -> int:
+    """How many mini-batches an epoch has, for training targets y."""
+    return len(_order(y, course, 0, 0, 0, OWN))
 
 
 def _order(y: Tensor, course: Course, seed: int, stage: int, epoch: int, stream: int) -> list[Tensor]:

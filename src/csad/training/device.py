@@ -54,6 +54,12 @@ def repeatable(device: torch.device, deterministic: bool) -> Iterator[None]:
         torch.use_deterministic_algorithms(before)
 
 
+def wait(device: torch.device) -> None:
+    """Lets the device finish what it was given."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+
+
 @dataclass(frozen=True)
 class Way:
     """How to compute: where, only repeatably or not, recorded as a CUDA graph or step by step."""

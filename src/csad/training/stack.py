@@ -6,7 +6,8 @@ a method declares is called under ``vmap``; so each run sees exactly what it wou
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 import torch
@@ -133,17 +134,24 @@ def why_not_stacked(method: Method) -> str:
     zeros = torch.zeros(2, 2, dtype=torch.long, device=device)
     biases = torch.zeros(2, 2, len(method.task.biases), dtype=torch.long, device=device)
     x = torch.zeros(2, 2, *method.task.shape, device=device)
-    modes = [(part, part.training) for part in method.modules()]
-    method.train()
     try:
-        with torch.no_grad():
+        with torch.no_grad(), in_mode(method, training=True):
             Stack([method, method], device).call(method.encode, Batch(x, zeros, biases, zeros))
     except RuntimeError as error:  # whatever a backbone of the user's own does that vmap refuses
         return f"its encoder cannot be stacked ({str(error).splitlines()[0]})"
+    return ""
+
+
+@contextmanager
+def in_mode(method: nn.Module, *, training: bool) -> Iterator[None]:
+    """The method in train or eval mode; each part's own mode is put back."""
+    modes = [(part, part.training) for part in method.modules()]
+    method.train(training)
+    try:
+        yield
     finally:
         for part, mode in modes:
             part.training = mode
-    return ""
 
 
 def may_differ(method: nn.Module, setting: str) -> bool:

@@ -102,8 +102,9 @@ class Training:
             for epoch in range(self.place.epoch, stage.epochs):
                 self._epoch(stage, steps, epoch)
         finally:
-            if steps.close():
+            if steps.unrecordable:
                 self.way = replace(self.way, record=False)  # it would fail, and warn, in the next stage again
+            steps.close()
 
     def _epoch(self, stage: Stage, steps: Steps, epoch: int) -> None:
         batches = steps.epoch(epoch)
@@ -179,7 +180,8 @@ class Training:
         self.lost[number] = what
         if len(self.lost) < len(self.logs):
             text = f"{what}: this run is given up, the others go on."
-            self.logs[number].write({"stage": "", "step": self.place.step, "warning": text})
+            stage = self.stages[min(self.place.stage, len(self.stages) - 1)]
+            self.logs[number].write({"stage": stage.name, "step": self.place.step, "warning": text})
             self.listener.warn(f"{self.names[number]}: {text}")
             return
         kept = "; the last good checkpoint is kept" if self.keep and self.keep.exists() else ""

@@ -51,11 +51,14 @@ class Steps:
         """The losses by update, of one run or of each."""
         return self.recorder(rows) if self.recorder else self._step(rows)
 
-    def close(self) -> bool:
-        """Lets go of what was recorded; whether recording failed."""
-        failed = self.recorder is not None and self.recorder.failed
+    @property
+    def unrecordable(self) -> bool:
+        """Whether a recording was tried and failed."""
+        return self.recorder is not None and self.recorder.failed
+
+    def close(self) -> None:
+        """Lets go of what was recorded."""
         self.recorder = None
-        return failed
 
     def _step(self, rows: Rows) -> Losses:
         own, *others = (partial(self.feed.encoded, each) for each in rows)

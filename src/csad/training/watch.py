@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.func import functional_call
 
 from csad.data.samples import Classes, Dataset
 from csad.methods.method import Method
 from csad.training.batches import Batches
-from csad.training.stack import Runs
+from csad.training.stack import Runs, in_mode
 
 
 def held_out(datasets: Sequence[Dataset]) -> list[Dataset]:
@@ -31,7 +30,7 @@ def figures(runs: Runs, batches: Batches) -> dict[str, list[float]]:
     """Accuracy, or the mean squared error of numbers, of each run on these rows."""
     classes = isinstance(runs.method.task.target, Classes)
     total, axis = torch.zeros(()), batches.rows.ndim - 1
-    with _at_rest(runs.method):
+    with in_mode(runs.method, training=False):
         for rows in torch.split(batches.rows, batches.chunk, dim=axis):
             batch = batches.take(rows)
             out = runs.call(_kept_prediction(runs.method), batch.x)
@@ -51,15 +50,3 @@ def _kept_prediction(method: Method) -> Any:
         return functional_call(method, state, (method.predict, x))
 
     return predict
-
-
-@contextmanager
-def _at_rest(method: nn.Module) -> Iterator[None]:
-    """The method in eval mode; each part's own mode is put back."""
-    modes = [(part, part.training) for part in method.modules()]
-    method.eval()
-    try:
-        yield
-    finally:
-        for part, mode in modes:
-            part.training = mode
