@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from listeners import Heard
 
 from csad.experiments.build import build, plan_run, read
 from csad.registry import METHODS
@@ -36,19 +37,15 @@ def make():
     return made
 
 
-class Heard:
-    """A listener that remembers."""
-
-    def __init__(self):
-        self.steps, self.warnings = [], []
-
-    def progress(self, stage, place, steps, losses):
-        self.steps.append((stage.name, place.step, steps))
-
-    def warn(self, text):
-        self.warnings.append(text)
-
-
 @pytest.fixture
 def heard():
     return Heard()
+
+
+@pytest.fixture
+def double():
+    """Everything in float64."""
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    yield
+    torch.set_default_dtype(before)

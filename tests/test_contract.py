@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from listeners import StopAt
 
 from csad.errors import Interrupted
 from csad.training.device import Way
@@ -40,22 +41,6 @@ def test_the_same_seed_gives_the_same_weights_and_another_seed_others(make, hear
     one, again, other = (trained(make, heard, "toy-table", method_name, seed=s)[1] for s in (3, 3, 4))
     assert same(one, again)
     assert not same(one, other)
-
-
-class StopAt:
-    """A listener that asks for a stop at a step, as Ctrl-C does."""
-
-    def __init__(self, step):
-        self.step = step
-
-    def progress(self, stage, place, steps, losses):
-        import signal
-
-        if place.step == self.step:
-            signal.raise_signal(signal.SIGINT)
-
-    def warn(self, text):
-        pass
 
 
 @pytest.mark.parametrize("step", [0, 10, 17, 31])

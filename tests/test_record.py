@@ -2,14 +2,14 @@
 
 import gc
 import math
-import signal
 from collections import Counter
 
 import pytest
 import torch
+from listeners import StopAt
+from stacking import made_up_digits
 from torch import nn
 
-from csad.data.samples import Classes, Dataset, Samples, Task
 from csad.errors import Interrupted
 from csad.experiments.build import build, plan_run, read
 from csad.methods.method import Stage, Update
@@ -97,20 +97,6 @@ def test_a_smaller_last_batch_is_recorded_by_itself(make, heard, recordings, tmp
     # 72 rows are batches of 32, 32 and 8: two eager steps of each shape before it is recorded, in each of four stages.
     assert recordings == {(32,): 4, (8,): 2}
     assert_same(*both)
-
-
-class StopAt:
-    """A listener that asks for a stop at a step, as Ctrl-C does."""
-
-    def __init__(self, step):
-        self.step = step
-
-    def progress(self, stage, place, steps, losses):
-        if place.step == self.step:
-            signal.raise_signal(signal.SIGINT)
-
-    def warn(self, text):
-        pass
 
 
 @pytest.mark.parametrize("step", [5, 31, 69])
@@ -211,23 +197,6 @@ def test_nothing_is_recorded_where_that_is_not_wanted(make, heard, recordings):
     assert recordings == {}
 
 
-@pytest.fixture
-def double():
-    before = torch.get_default_dtype()
-    torch.set_default_dtype(torch.float64)
-    yield
-    torch.set_default_dtype(before)
-
-
-def made_up_digits(seed, rows=128):
-    """28 × 28 pixels in three colours that tell of nothing."""
-    generator = torch.Generator().manual_seed(seed)
-    x = torch.randint(0, 256, (rows, 3, 28, 28), generator=generator, dtype=torch.uint8)
-    y, b = torch.arange(rows) % 4, torch.randint(0, 2, (rows, 3), generator=generator)
-    task = Task("made-up", (3, 28, 28), Classes(4), (Classes(2),) * 3, ("red", "green", "blue"))
-    return Dataset(task, {"train": Samples(x, y, b)})
-
-
 def assert_stacked_like_single(pairs, listener, recordings, steps):
     """Two runs, stacked and recorded, against each by itself step by step."""
     seeds = [1, 2]
@@ -259,7 +228,7 @@ def test_two_hundred_stacked_and_recorded_steps_are_those_of_single_eager_runs(m
 @pytest.mark.usefixtures("double")
 def test_stacked_and_recorded_the_papers_net_for_digits_is_what_it_is_alone(heard, recordings):
     def pairs(seed):
-        dataset = made_up_digits(seed)
+        dataset = made_up_digits(seed, rows=128)
         train = {"target_epochs": 2, "bias_epochs": 2, "estimator_epochs": 2, "epochs": 8, "batch_size": 32}
         given = {"net.backbone": "conv", "inner_steps": 2, **{f"train.{name}": value for name, value in train.items()}}
         _, plan = plan_run(dataset, "csad", given, "", read)

@@ -98,6 +98,11 @@ def test_a_table_is_listed_with_its_rows_and_columns() -> None:
     assert found["colored-mnist"]["about"].startswith("Colored MNIST (Table 1)")
 
 
+def test_the_presets_of_tasks_are_listed_among_the_settings() -> None:
+    found = {entry["name"]: entry["settings"] for entry in answer("list", "settings", "--json")["settings"]}
+    assert found["--preset"] == {"colored-mnist": "authors"}
+
+
 def test_the_doctor_finds_this_machine_sound(tmp_path: Path) -> None:
     (tmp_path / "mnist").mkdir()
     found = answer("doctor", "--json", "--data-root", str(tmp_path))

@@ -68,9 +68,7 @@ def test_a_table_is_written_in_three_forms_and_answered_as_one_object(
 ) -> None:
     place, found, _ = whole
     assert finished(place) == RUNS
-    assert found.pop("out") == str(place)
-    assert found == json.loads((place / "digits-part.json").read_text())
-    found["out"] = str(place)
+    assert found == json.loads((place / "digits-part.json").read_text()) | {"out": str(place), "lost": []}
     assert found["table"] == "digits"
     assert [(row["method"], row["column"], row["n"], row["paper"]) for row in found["rows"]] == [
         ("vanilla", "0.020", 2, None),

@@ -57,16 +57,8 @@ class Choosing(nn.Linear):
 
 
 @pytest.fixture
-def teller(heard: Any) -> Any:
-    """A listener that remembers what it hears of many trainings."""
-    heard.title, heard.said = "", []
-    heard.say, heard.close = heard.said.append, lambda: None
-    return heard
-
-
-@pytest.fixture
-def campaign(tmp_path: Path, teller: Any) -> Campaign:
-    return Campaign(tmp_path / "shared", Way(torch.device("cpu")), teller)
+def campaign(tmp_path: Path, heard: Any) -> Campaign:
+    return Campaign(tmp_path / "shared", Way(torch.device("cpu")), heard)
 
 
 @pytest.fixture
@@ -196,9 +188,9 @@ def test_little_memory_splits_a_stack_evenly(
 
 
 def test_a_stack_that_was_split_gives_the_same_runs(
-    tmp_path: Path, ready: Callable[..., Ready], teller: Any, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, ready: Callable[..., Ready], heard: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    options: dict[str, Any] = {"settings": QUICK, "seeds": range(4), "teller": teller}
+    options: dict[str, Any] = {"settings": QUICK, "seeds": range(4), "teller": heard}
     whole = sweep("toy-table", out=tmp_path / "whole", **options)
     small_memory(monkeypatch, ready(), 2.5)
     split = sweep("toy-table", out=tmp_path / "split", **options)
@@ -210,20 +202,20 @@ def test_a_stack_that_was_split_gives_the_same_runs(
         assert found == pytest.approx(losses(tmp_path / "whole" / one["name"]), rel=1e-4)
 
 
-def test_what_there_is_to_do_is_said_before_it_begins(tmp_path: Path, teller: Any) -> None:
+def test_what_there_is_to_do_is_said_before_it_begins(tmp_path: Path, heard: Any) -> None:
     before: list[int] = []
-    teller.say = lambda text: (teller.said.append(text), before.append(len(teller.steps)))
-    sweep("toy-table", settings=QUICK, seeds=range(3), out=tmp_path, teller=teller)
-    assert teller.said[0] == "toy-table csad: 3 runs."
-    assert re.fullmatch(r"3 runs in 1 program on the CPU: about \d+ s and \d+ MiB of memory\.", teller.said[1]), (
-        teller.said[1]
+    heard.say = lambda text: (heard.said.append(text), before.append(len(heard.steps)))
+    sweep("toy-table", settings=QUICK, seeds=range(3), out=tmp_path, teller=heard)
+    assert heard.said[0] == "toy-table csad: 3 runs."
+    assert re.fullmatch(r"3 runs in 1 program on the CPU: about \d+ s and \d+ MiB of memory\.", heard.said[1]), (
+        heard.said[1]
     )
     assert before == [0, 0]
-    assert teller.steps
+    assert heard.steps
 
 
-def test_what_was_kept_for_going_on_is_gone_in_the_end(tmp_path: Path, teller: Any) -> None:
-    sweep("toy-table", settings=QUICK, seeds=range(2), out=tmp_path, teller=teller)
+def test_what_was_kept_for_going_on_is_gone_in_the_end(tmp_path: Path, heard: Any) -> None:
+    sweep("toy-table", settings=QUICK, seeds=range(2), out=tmp_path, teller=heard)
     assert list(tmp_path.glob("shared/pretrained/*"))
     assert not list(tmp_path.glob("shared/stacks/*"))
 
@@ -236,55 +228,55 @@ def nets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return "nets_of_a_user"
 
 
-def test_runs_with_dropout_are_trained_one_by_one_and_say_why(tmp_path: Path, nets: str, teller: Any) -> None:
+def test_runs_with_dropout_are_trained_one_by_one_and_say_why(tmp_path: Path, nets: str, heard: Any) -> None:
     settings = PLAIN | {"net.backbone": f"{nets}:Dropping"}
-    made = sweep("toy-table", "vanilla", settings=settings, seeds=(0, 1), out=tmp_path, teller=teller)
+    made = sweep("toy-table", "vanilla", settings=settings, seeds=(0, 1), out=tmp_path, teller=heard)
     assert [run["result"]["stacked"] for run in made.runs] == [1, 1]
-    told = [text for text in teller.warnings if "trained by itself" in text]
+    told = [text for text in heard.warnings if "trained by itself" in text]
     assert len(told) == 2
     assert all("dropout" in text for text in told)
 
 
-def test_dropout_that_drops_nothing_is_no_reason_to_train_alone(tmp_path: Path, nets: str, teller: Any) -> None:
+def test_dropout_that_drops_nothing_is_no_reason_to_train_alone(tmp_path: Path, nets: str, heard: Any) -> None:
     settings = PLAIN | {"net.backbone": f"{nets}:Dropping", "net.share": 0.0}
-    made = sweep("toy-table", "vanilla", settings=settings, seeds=(0, 1), out=tmp_path, teller=teller)
+    made = sweep("toy-table", "vanilla", settings=settings, seeds=(0, 1), out=tmp_path, teller=heard)
     assert [run["result"]["stacked"] for run in made.runs] == [2, 2]
 
 
-def test_data_whose_held_out_rows_differ_in_number_are_no_hindrance(tmp_path: Path, teller: Any) -> None:
+def test_data_whose_held_out_rows_differ_in_number_are_no_hindrance(tmp_path: Path, heard: Any) -> None:
     rows = {"x": np.random.default_rng(0).normal(size=(100, 3)), "y": np.arange(100) % 2, "b": np.arange(100) // 2 % 2}
     np.savez(tmp_path / "own.npz", **rows)
     settings = {name: value for name, value in QUICK.items() if name != "data.rows"}
     settings["data.fractions"] = [(0.7, 0.1, 0.2), (0.7, 0.2, 0.1)]
-    made = sweep(str(tmp_path / "own.npz"), settings=settings, out=tmp_path / "runs", teller=teller)
+    made = sweep(str(tmp_path / "own.npz"), settings=settings, out=tmp_path / "runs", teller=heard)
     assert all(run["result"] for run in made.runs)
 
 
 @pytest.mark.parametrize("name", ["Quietly", "Choosing"])
 def test_a_net_that_cannot_be_stacked_for_another_reason_is_trained_alone_too(
-    name: str, tmp_path: Path, nets: str, teller: Any
+    name: str, tmp_path: Path, nets: str, heard: Any
 ) -> None:
     settings = PLAIN | {"net.backbone": f"{nets}:{name}"}
-    made = sweep("toy-table", "vanilla", settings=settings, seeds=(0, 1), out=tmp_path, teller=teller)
+    made = sweep("toy-table", "vanilla", settings=settings, seeds=(0, 1), out=tmp_path, teller=heard)
     assert [run["result"]["stacked"] for run in made.runs] == [1, 1]
-    assert any("trained by itself" in text for text in teller.warnings)
+    assert any("trained by itself" in text for text in heard.warnings)
 
 
 LOST = {"train.rate": (0.001, 1e30), "train.pretrain_rate": (0.001, 1e30)}
 
 
 @pytest.mark.parametrize("name", LOST)
-def test_a_run_that_diverges_is_lost_and_the_others_come_to_their_end(name: str, tmp_path: Path, teller: Any) -> None:
+def test_a_run_that_diverges_is_lost_and_the_others_come_to_their_end(name: str, tmp_path: Path, heard: Any) -> None:
     settings = QUICK | {name: list(LOST[name])}
-    made = sweep("toy-table", settings=settings, seeds=(0, 1), out=tmp_path / "both", teller=teller)
+    made = sweep("toy-table", settings=settings, seeds=(0, 1), out=tmp_path / "both", teller=heard)
     lost = [f"{name}=1e+30,seed={seed}" for seed in (0, 1)]
     assert made.lost == lost
-    assert all(any(text.startswith(f"{one}: ") for text in teller.warnings) for one in lost)
+    assert all(any(text.startswith(f"{one}: ") for text in heard.warnings) for one in lost)
     assert [run["result"] is None for run in made.runs] == [False, False, True, True]
     assert all(not (tmp_path / "both" / one / "result.json").exists() for one in lost)
     assert [line["values"] for line in made.summary()] == [{name: 0.001}]
 
-    sane = sweep("toy-table", settings=QUICK | {name: 0.001}, seeds=(0, 1), out=tmp_path / "sane", teller=teller)
+    sane = sweep("toy-table", settings=QUICK | {name: 0.001}, seeds=(0, 1), out=tmp_path / "sane", teller=heard)
     for one, other in zip(made.runs[:2], sane.runs, strict=True):
         assert one["result"]["metrics"] == other["result"]["metrics"]
         found = losses(tmp_path / "both" / one["name"])
@@ -292,12 +284,12 @@ def test_a_run_that_diverges_is_lost_and_the_others_come_to_their_end(name: str,
         assert all(map(math.isfinite, found))
 
 
-def test_where_all_diverge_all_are_lost_and_nothing_is_raised(tmp_path: Path, teller: Any) -> None:
+def test_where_all_diverge_all_are_lost_and_nothing_is_raised(tmp_path: Path, heard: Any) -> None:
     settings = QUICK | {"train.rate": 1e30}
-    made = sweep("toy-table", settings=settings, seeds=(0, 1), out=tmp_path, teller=teller)
+    made = sweep("toy-table", settings=settings, seeds=(0, 1), out=tmp_path, teller=heard)
     assert made.lost == ["seed=0", "seed=1"]
     assert made.summary() == []
-    assert any("Lower train.rate" in text for text in teller.warnings)
+    assert any("Lower train.rate" in text for text in heard.warnings)
 
 
 def dying(monkeypatch: pytest.MonkeyPatch, after: int, call: Callable[[], Any]) -> None:
@@ -317,22 +309,22 @@ def dying(monkeypatch: pytest.MonkeyPatch, after: int, call: Callable[[], Any]) 
 
 @pytest.mark.parametrize("after", [0, 1])
 def test_a_program_that_dies_while_it_writes_results_goes_on_to_the_same(
-    after: int, tmp_path: Path, teller: Any, monkeypatch: pytest.MonkeyPatch
+    after: int, tmp_path: Path, heard: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    options: dict[str, Any] = {"settings": QUICK, "seeds": (0, 1, 2), "teller": teller}
+    options: dict[str, Any] = {"settings": QUICK, "seeds": (0, 1, 2), "teller": heard}
     whole = sweep("toy-table", out=tmp_path / "whole", **options)
     dying(monkeypatch, after, lambda: sweep("toy-table", out=tmp_path / "again", **options))
     assert len(list((tmp_path / "again").glob("*/result.json"))) == after
-    teller.steps.clear()
+    heard.steps.clear()
     again = sweep("toy-table", out=tmp_path / "again", resume=True, **options)
     assert [run["result"]["metrics"] for run in again.runs] == [run["result"]["metrics"] for run in whole.runs]
-    assert {name for name, _, _ in teller.steps} <= {"estimator", "debias"}
-    assert (teller.steps == []) == (after == 0)
+    assert {name for name, _, _ in heard.steps} <= {"estimator", "debias"}
+    assert (heard.steps == []) == (after == 0)
 
 
 def test_a_run_that_diverged_is_lost_even_if_the_program_dies_while_it_writes_results(
-    tmp_path: Path, teller: Any, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, heard: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    options: dict[str, Any] = {"settings": QUICK | {"train.rate": [0.001, 1e30]}, "out": tmp_path, "teller": teller}
+    options: dict[str, Any] = {"settings": QUICK | {"train.rate": [0.001, 1e30]}, "out": tmp_path, "teller": heard}
     dying(monkeypatch, 0, lambda: sweep("toy-table", **options))
     assert sweep("toy-table", resume=True, **options).lost == ["train.rate=1e+30,seed=0"]

@@ -30,23 +30,19 @@ QUICK = {
 CSAD = QUICK | {"inner_steps": 2}
 
 
-@pytest.fixture
-def teller(heard: Any) -> Any:
-    """A listener that remembers what it hears of many trainings."""
-    heard.title, heard.said = "", []
-    heard.say, heard.close = heard.said.append, lambda: None
-    return heard
-
-
 def word(method: str = "csad", stages: int = 1, seed: int = 0, task: str = "toy-table", **settings: Any) -> str:
     given = (CSAD if method == "csad" else QUICK) | {name.replace("__", "."): v for name, v in settings.items()}
     dataset, plan = plan_run(task, method, given, "", read)
-    return key(config_of(task, method, seed, plan, dataset), build(dataset.task, method, plan, seed), stages)
+    return key(
+        config_of(task, method, seed, plan, dataset, dataset.train.fingerprint()),
+        build(dataset.task, method, plan, seed),
+        stages,
+    )
 
 
-def heard_stages(teller: Any) -> Counter[str]:
+def heard_stages(heard: Any) -> Counter[str]:
     """How often an epoch of each stage was heard to its end."""
-    return Counter(name for name, step, _ in teller.steps if (step + 1) % 3 == 0)
+    return Counter(name for name, step, _ in heard.steps if (step + 1) % 3 == 0)
 
 
 def logged(folder: Path) -> list[dict[str, Any]]:
@@ -115,14 +111,14 @@ def test_csad_shares_two_stages_and_vanilla_one() -> None:
 
 
 @pytest.fixture
-def three(tmp_path: Path, teller: Any) -> Any:
+def three(tmp_path: Path, heard: Any) -> Any:
     """Three runs that differ in λ, their weights kept."""
     settings = CSAD | {"debias_weight": [0.0, 1.0, 4.0]}
-    return sweep("toy-table", settings=settings, out=tmp_path, teller=teller, keep_weights=True)
+    return sweep("toy-table", settings=settings, out=tmp_path, teller=heard, keep_weights=True)
 
 
-def test_pretraining_is_done_once_for_runs_that_differ_in_lambda(three: Any, teller: Any) -> None:
-    assert heard_stages(teller) == {"target": 2, "bias": 1, "estimator": 1, "debias": 1}
+def test_pretraining_is_done_once_for_runs_that_differ_in_lambda(three: Any, heard: Any) -> None:
+    assert heard_stages(heard) == {"target": 2, "bias": 1, "estimator": 1, "debias": 1}
     kept = sorted(path.name for path in (three.out / "shared" / "pretrained").iterdir())
     assert kept == sorted(f"{word(stages=count)}.{end}" for count in (1, 2) for end in ("jsonl", "safetensors"))
 
@@ -154,13 +150,13 @@ def test_a_run_that_shares_its_pretraining_is_what_it_is_alone(three: Any, tmp_p
         assert run["result"]["metrics"] == json.loads((place / "result.json").read_text())["metrics"]
 
 
-def test_csad_after_vanilla_takes_over_its_target_stage(tmp_path: Path, teller: Any) -> None:
-    shared, options = tmp_path / "shared", {"seeds": (0, 1), "teller": teller}
+def test_csad_after_vanilla_takes_over_its_target_stage(tmp_path: Path, heard: Any) -> None:
+    shared, options = tmp_path / "shared", {"seeds": (0, 1), "teller": heard}
     sweep("toy-table", "vanilla", settings=QUICK, out=tmp_path / "vanilla", shared=shared, **options)
-    assert heard_stages(teller) == {"target": 2, "continued": 1}
-    teller.steps.clear()
+    assert heard_stages(heard) == {"target": 2, "continued": 1}
+    heard.steps.clear()
     made = sweep("toy-table", settings=CSAD, out=tmp_path / "csad", shared=shared, **options)
-    assert heard_stages(teller) == {"bias": 1, "estimator": 1, "debias": 1}
+    assert heard_stages(heard) == {"bias": 1, "estimator": 1, "debias": 1}
     alone = csad.train("toy-table", settings=CSAD, seed=1, device="cpu")
     assert made.runs[1]["result"]["metrics"] == alone.result["metrics"]
     found = [line["losses"] for line in logged(tmp_path / "csad" / "seed=1") if line["step"] % 3 == 2]
@@ -170,19 +166,19 @@ def test_csad_after_vanilla_takes_over_its_target_stage(tmp_path: Path, teller: 
         assert one == pytest.approx(other, rel=1e-4)
 
 
-def test_a_second_sweep_on_the_same_pretraining_does_none(tmp_path: Path, teller: Any) -> None:
+def test_a_second_sweep_on_the_same_pretraining_does_none(tmp_path: Path, heard: Any) -> None:
     shared = tmp_path / "shared"
     for k, weights in enumerate(([0.5, 1.0], [2.0, 3.0])):
-        teller.steps.clear()
+        heard.steps.clear()
         settings = CSAD | {"debias_weight": weights}
-        sweep("toy-table", settings=settings, out=tmp_path / str(k), shared=shared, teller=teller)
-    assert heard_stages(teller) == {"estimator": 1, "debias": 1}
+        sweep("toy-table", settings=settings, out=tmp_path / str(k), shared=shared, teller=heard)
+    assert heard_stages(heard) == {"estimator": 1, "debias": 1}
     assert len(list((shared / "pretrained").glob("*.safetensors"))) == 2
 
 
-def test_a_run_that_is_lost_in_pretraining_leaves_none_behind(tmp_path: Path, teller: Any) -> None:
+def test_a_run_that_is_lost_in_pretraining_leaves_none_behind(tmp_path: Path, heard: Any) -> None:
     settings = CSAD | {"train.pretrain_rate": [1e30, 0.001]}
-    made = sweep("toy-table", settings=settings, out=tmp_path, teller=teller)
+    made = sweep("toy-table", settings=settings, out=tmp_path, teller=heard)
     assert made.lost == ["train.pretrain_rate=1e+30,seed=0"]
     kept = {path.stem for path in (tmp_path / "shared" / "pretrained").glob("*.safetensors")}
     assert kept == {word(stages=count, train__pretrain_rate=0.001) for count in (1, 2)}
@@ -191,9 +187,9 @@ def test_a_run_that_is_lost_in_pretraining_leaves_none_behind(tmp_path: Path, te
 class Dies:
     """Stops the program, as a kill would, at a logged step of a stage."""
 
-    def __init__(self, teller: Any, stage: str, time: int) -> None:
-        self.stage, self.left, self.hears = stage, time, teller.progress
-        teller.progress = self
+    def __init__(self, heard: Any, stage: str, time: int) -> None:
+        self.stage, self.left, self.hears = stage, time, heard.progress
+        heard.progress = self
 
     def __call__(self, stage: Any, *about: Any) -> None:
         self.hears(stage, *about)
@@ -211,18 +207,18 @@ class Dies:
     ],
 )
 def test_what_died_in_a_stage_goes_on_with_that_stage_and_tells_no_step_twice(
-    stage: str, time: int, again: dict[str, int], tmp_path: Path, teller: Any
+    stage: str, time: int, again: dict[str, int], tmp_path: Path, heard: Any
 ) -> None:
-    options: dict[str, Any] = {"settings": CSAD, "seeds": (0, 1), "teller": teller}
+    options: dict[str, Any] = {"settings": CSAD, "seeds": (0, 1), "teller": heard}
     whole = sweep("toy-table", out=tmp_path / "whole", **options)
-    hears = teller.progress
-    Dies(teller, stage, time)
+    hears = heard.progress
+    Dies(heard, stage, time)
     with pytest.raises(KeyboardInterrupt):
         sweep("toy-table", out=tmp_path / "again", **options)
-    teller.progress = hears
-    teller.steps.clear()
+    heard.progress = hears
+    heard.steps.clear()
     made = sweep("toy-table", out=tmp_path / "again", resume=True, **options)
-    assert heard_stages(teller) == again
+    assert heard_stages(heard) == again
     for one, other in zip(whole.runs, made.runs, strict=True):
         assert one["result"]["metrics"] == other["result"]["metrics"]
         before, after = (logged(folder / one["name"]) for folder in (whole.out, made.out))
@@ -231,15 +227,15 @@ def test_what_died_in_a_stage_goes_on_with_that_stage_and_tells_no_step_twice(
 
 
 @pytest.mark.parametrize("rate", [0.05, 0.001], ids=["other settings", "the same settings"])
-def test_what_a_stopped_sweep_left_is_nothing_to_one_that_begins_anew(rate: float, tmp_path: Path, teller: Any) -> None:
-    options: dict[str, Any] = {"seeds": (0, 1), "teller": teller}
+def test_what_a_stopped_sweep_left_is_nothing_to_one_that_begins_anew(rate: float, tmp_path: Path, heard: Any) -> None:
+    options: dict[str, Any] = {"seeds": (0, 1), "teller": heard}
     settings = CSAD | {"train.rate": rate}
     fresh = sweep("toy-table", settings=settings, out=tmp_path / "fresh", **options)
-    hears = teller.progress
-    Dies(teller, "debias", 1)
+    hears = heard.progress
+    Dies(heard, "debias", 1)
     with pytest.raises(KeyboardInterrupt):
         sweep("toy-table", settings=CSAD | {"train.rate": 0.001}, out=tmp_path / "runs", **options)
-    teller.progress = hears
+    heard.progress = hears
     made = sweep("toy-table", settings=settings, out=tmp_path / "runs", force=True, **options)
     for one in made.runs:
         found, wanted = (logged(folder / one["name"]) for folder in (made.out, fresh.out))

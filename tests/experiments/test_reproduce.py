@@ -6,7 +6,6 @@ import json
 import math
 import re
 import shutil
-from functools import partial
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
@@ -17,7 +16,11 @@ from csad.errors import InputError
 from csad.experiments.reproduce import reproduce as reproduce_anywhere
 from csad.report.tables import ResultTable, as_json, as_latex, as_markdown, from_json
 
-reproduce = partial(reproduce_anywhere, device="cpu")
+
+def reproduce(name: str, **options: Any) -> ResultTable:
+    return reproduce_anywhere(name, device="cpu", **options).table
+
+
 SHORT = {"train.target_epochs": 1, "train.epochs": 1, "train.batch_size": 200, "net.filters": 2, "net.branch": 8}
 ROWS, COLUMNS = ("vanilla", "grey"), ("0.020", "0.050")
 
@@ -45,14 +48,6 @@ method = "vanilla"
 set = { "train.pretrain_rate" = [0.001, 1e30] }
 """
 QUICK = {"train.target_epochs": 1, "train.epochs": 1, "train.batch_size": 32, "data.rows": 64}
-
-
-@pytest.fixture
-def teller(heard: Any) -> Any:
-    """A listener that remembers what it hears of many trainings."""
-    heard.title, heard.said = "", []
-    heard.say, heard.close = heard.said.append, lambda: None
-    return heard
 
 
 @pytest.fixture(scope="module")
@@ -143,71 +138,71 @@ def test_every_run_is_an_ordinary_folder_of_its_row_column_and_seed(made: tuple[
         assert result["stacked"] == 8
 
 
-def test_rows_that_differ_only_in_their_data_are_one_program(tmp_path: Path, teller: Any) -> None:
+def test_rows_that_differ_only_in_their_data_are_one_program(tmp_path: Path, heard: Any) -> None:
     reproduce(
-        "digits", rows=("vanilla", "oracle"), columns=[".02"], seeds=1, settings=SHORT, out=tmp_path, teller=teller
+        "digits", rows=("vanilla", "oracle"), columns=[".02"], seeds=1, settings=SHORT, out=tmp_path, teller=heard
     )
-    assert teller.said[0] == "digits: 2 runs."
-    assert teller.said[1].startswith("2 runs in 1 program on the CPU: about ")
+    assert heard.said[0] == "digits: 2 runs."
+    assert heard.said[1].startswith("2 runs in 1 program on the CPU: about ")
 
 
 def test_given_again_it_trains_nothing_and_says_the_same(
-    made: tuple[Path, ResultTable], tmp_path: Path, teller: Any
+    made: tuple[Path, ResultTable], tmp_path: Path, heard: Any
 ) -> None:
     place = tmp_path / "again"
     shutil.copytree(made[0], place)
     before = written(place)
-    again = reproduce("digits", rows=ROWS, seeds=2, settings=SHORT, out=place, teller=teller, command="csad …")
+    again = reproduce("digits", rows=ROWS, seeds=2, settings=SHORT, out=place, teller=heard, command="csad …")
     after = written(place)
-    assert teller.steps == []
-    assert teller.said == ["digits: 8 runs, 8 of them are there already."]
+    assert heard.steps == []
+    assert heard.said == ["digits: 8 runs, 8 of them are there already."]
     assert as_json(again) == as_json(made[1])
     assert {name: content for name, (_, content) in after.items()} == {n: content for n, (_, content) in before.items()}
     tables = {f"digits-part.{end}" for end in ("json", "md", "tex")}
     assert {name for name in after if after[name] != before[name]} <= tables
 
 
-def test_more_seeds_and_columns_are_added_to_the_runs_that_are_there(tmp_path: Path, teller: Any) -> None:
-    one = reproduce("digits", rows=["vanilla"], columns=[".05"], seeds=1, settings=SHORT, out=tmp_path, teller=teller)
+def test_more_seeds_and_columns_are_added_to_the_runs_that_are_there(tmp_path: Path, heard: Any) -> None:
+    one = reproduce("digits", rows=["vanilla"], columns=[".05"], seeds=1, settings=SHORT, out=tmp_path, teller=heard)
     assert (one.cells[0].n, one.cells[0].std) == (1, None)
     before = written(tmp_path / "vanilla")
-    more = reproduce("digits", rows=["vanilla"], seeds=2, settings=SHORT, out=tmp_path, teller=teller)
+    more = reproduce("digits", rows=["vanilla"], seeds=2, settings=SHORT, out=tmp_path, teller=heard)
     assert [(cell.column, cell.n) for cell in more.cells] == [("0.020", 2), ("0.050", 2)]
     after = written(tmp_path / "vanilla")
     assert {name: after[name] for name in before} == before
 
 
 def test_other_settings_do_not_mix_with_the_runs_that_are_there(
-    made: tuple[Path, ResultTable], tmp_path: Path, teller: Any
+    made: tuple[Path, ResultTable], tmp_path: Path, heard: Any
 ) -> None:
     place = tmp_path / "again"
     shutil.copytree(made[0], place)
     before = written(place)
     with pytest.raises(InputError, match=r"begun with other settings \(train\.epochs\)"):
-        reproduce("digits", rows=ROWS, seeds=2, settings=SHORT | {"train.epochs": 2}, out=place, teller=teller)
+        reproduce("digits", rows=ROWS, seeds=2, settings=SHORT | {"train.epochs": 2}, out=place, teller=heard)
     assert written(place) == before
 
 
-def test_a_result_that_was_half_written_is_no_result(tmp_path: Path, teller: Any) -> None:
+def test_a_result_that_was_half_written_is_no_result(tmp_path: Path, heard: Any) -> None:
     options: dict[str, Any] = {"rows": ["vanilla"], "columns": [".02"], "seeds": 1, "settings": SHORT, "out": tmp_path}
-    whole = reproduce("digits", teller=teller, **options)
+    whole = reproduce("digits", teller=heard, **options)
     result = tmp_path / "vanilla" / "0.020" / "10" / "result.json"
     result.rename(result.with_name("result.json.new"))
-    again = reproduce("digits", teller=teller, **options)
+    again = reproduce("digits", teller=heard, **options)
     assert again.cells == whole.cells
     assert result.exists()
 
 
-def test_a_folder_in_which_a_kill_left_half_a_config_is_begun_anew(tmp_path: Path, teller: Any) -> None:
+def test_a_folder_in_which_a_kill_left_half_a_config_is_begun_anew(tmp_path: Path, heard: Any) -> None:
     run = tmp_path / "vanilla" / "0.020" / "10"
     run.mkdir(parents=True)
     (run / "config.toml.new").write_text('csad = "0.1')
-    made = reproduce("digits", rows=["vanilla"], columns=[".02"], seeds=1, settings=SHORT, out=tmp_path, teller=teller)
+    made = reproduce("digits", rows=["vanilla"], columns=[".02"], seeds=1, settings=SHORT, out=tmp_path, teller=heard)
     assert made.cells[0].n == 1
 
 
-def test_the_papers_numbers_stand_beside_ours(own: str, tmp_path: Path, teller: Any) -> None:
-    made = reproduce(own, rows=["plain"], settings=QUICK, out=tmp_path / "out", teller=teller)
+def test_the_papers_numbers_stand_beside_ours(own: str, tmp_path: Path, heard: Any) -> None:
+    made = reproduce(own, rows=["plain"], settings=QUICK, out=tmp_path / "out", teller=heard)
     assert [(cell.metric, cell.paper) for cell in made.cells] == [
         ("balanced_accuracy", 0.5),
         ("balanced_accuracy", 0.625),
@@ -226,8 +221,8 @@ def test_the_papers_numbers_stand_beside_ours(own: str, tmp_path: Path, teller: 
         assert text[0] == ("▲" if ours > theirs else "▼" if ours < theirs else "=")
 
 
-def test_runs_that_are_lost_are_in_no_cell_and_the_notes_say_so(own: str, tmp_path: Path, teller: Any) -> None:
-    made = reproduce(own, settings=QUICK, out=tmp_path / "out", teller=teller)
+def test_runs_that_are_lost_are_in_no_cell_and_the_notes_say_so(own: str, tmp_path: Path, heard: Any) -> None:
+    made = reproduce(own, settings=QUICK, out=tmp_path / "out", teller=heard)
     assert [(cell.method, cell.column, cell.n) for cell in made.cells] == [
         ("plain", "0.7", 2),
         ("plain", "0.9", 2),
@@ -240,22 +235,26 @@ def test_runs_that_are_lost_are_in_no_cell_and_the_notes_say_so(own: str, tmp_pa
     )
 
 
-def test_a_table_all_of_whose_runs_are_lost_is_not_written(own: str, tmp_path: Path, teller: Any) -> None:
+def test_the_runs_that_are_lost_are_named_beside_the_table(own: str, tmp_path: Path, heard: Any) -> None:
+    made = reproduce_anywhere(own, settings=QUICK, out=tmp_path / "out", teller=heard, device="cpu")
+    assert made.lost == ["wild 0.9 seed 3", "wild 0.9 seed 4"]
+    assert made.path == tmp_path / "out" / f"{own}-part"
+
+
+def test_a_table_all_of_whose_runs_are_lost_is_not_written(own: str, tmp_path: Path, heard: Any) -> None:
     with pytest.raises(Exception, match="No run of toys came to its end") as caught:
-        reproduce(own, rows=["wild"], columns=["0.9"], settings=QUICK, out=tmp_path / "out", teller=teller)
+        reproduce(own, rows=["wild"], columns=["0.9"], settings=QUICK, out=tmp_path / "out", teller=heard)
     assert not list((tmp_path / "out").glob("toys*.*"))
     assert not isinstance(caught.value, InputError), "the user's input was not wrong"
 
 
-def test_a_setting_that_only_some_rows_have_is_told_before_anything_is_written(tmp_path: Path, teller: Any) -> None:
+def test_a_setting_that_only_some_rows_have_is_told_before_anything_is_written(tmp_path: Path, heard: Any) -> None:
     with pytest.raises(InputError, match="No setting is called 'debias_weight'"):
-        reproduce(
-            "digits", rows=["csad", "vanilla"], settings={"debias_weight": 2}, out=tmp_path / "out", teller=teller
-        )
+        reproduce("digits", rows=["csad", "vanilla"], settings={"debias_weight": 2}, out=tmp_path / "out", teller=heard)
     assert not (tmp_path / "out").exists()
 
 
-def test_weights_are_kept_if_asked_for(tmp_path: Path, teller: Any) -> None:
+def test_weights_are_kept_if_asked_for(tmp_path: Path, heard: Any) -> None:
     options: dict[str, Any] = {"rows": ["vanilla"], "columns": [".02"], "seeds": 1, "settings": SHORT}
-    reproduce("digits", out=tmp_path, teller=teller, keep_weights=True, **options)
+    reproduce("digits", out=tmp_path, teller=heard, keep_weights=True, **options)
     assert (tmp_path / "vanilla" / "0.020" / "10" / "checkpoint" / "state.safetensors").exists()

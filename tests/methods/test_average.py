@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from listeners import StopAt
 from torch import nn
 
 from csad.errors import InputError, Interrupted
@@ -99,22 +100,6 @@ def test_without_an_average_there_is_neither_a_buffer_nor_a_line_for_it(make, me
     extra = {name for name in kept.state_dict() if name not in plain.state_dict()}
     own = [name for name in plain.state_dict() if name.split(".")[0] in BRANCH]
     assert extra == {"averaged.decay", "averaged.steps"} | {f"averaged.{name.replace('.', '-')}" for name in own}
-
-
-class StopAt:
-    """A listener that asks for a stop at a step, as Ctrl-C does."""
-
-    def __init__(self, step):
-        self.step = step
-
-    def progress(self, stage, place, steps, losses):
-        import signal
-
-        if place.step == self.step:
-            signal.raise_signal(signal.SIGINT)
-
-    def warn(self, text):
-        pass
 
 
 def test_the_average_is_saved_and_goes_on_after_a_stop(make, heard, tmp_path):
