@@ -3,6 +3,7 @@
 import gc
 import math
 from collections import Counter
+from statistics import mean, stdev
 
 import pytest
 import torch
@@ -12,6 +13,8 @@ from torch import nn
 
 from csad.errors import Interrupted
 from csad.experiments.build import build, plan_run, read
+from csad.experiments.sweep import sweep
+from csad.experiments.train import train
 from csad.methods.method import Stage, Update
 from csad.training import record
 from csad.training.checkpoint import load
@@ -235,6 +238,19 @@ def test_stacked_and_recorded_the_papers_net_for_digits_is_what_it_is_alone(hear
         return dataset, build(dataset.task, "csad", plan, seed)
 
     assert_stacked_like_single(pairs, heard, recordings, 4 * 14)
+
+
+def test_in_float32_stacked_trainings_end_where_single_ones_do(tmp_path):
+    seeds = range(5)
+    stacked = sweep("digits", seeds=seeds, out=tmp_path / "stacked", device="cuda")
+    assert stacked.lost == []
+    many = [run["result"]["metrics"]["test"]["accuracy"] for run in stacked.runs]
+    single = [
+        train("digits", seed=seed, out=tmp_path / str(seed), device="cuda").result["metrics"]["test"]["accuracy"]
+        for seed in seeds
+    ]
+    assert min(many) > 0.7  # trained indeed
+    assert abs(mean(many) - mean(single)) <= stdev(single)
 
 
 # A recording that fails leaves traces in torch's allocator: these come last.

@@ -56,7 +56,7 @@ def build(task: Task, method: str, plan: Plan, seed: int, backbone: nn.Module | 
     """The method with fresh weights; the same seed gives the same ones, and F, D_y, P_y alike in every method."""
     nets = Nets(plan.sizes(backbone), task.shape, outputs(task.target), tuple(map(outputs, task.biases)))
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+        torch.default_generator.manual_seed(seed)  # torch.manual_seed would seed the GPUs as well
         made: Method = METHODS[method](task, nets, plan.course(), **plan.settings)
     if made.needs_bias and not any(weight.requires_grad for weight in made.F.parameters()):
         raise InputError("No weight of the backbone may move (all are frozen), so there is nothing to debias in it.")

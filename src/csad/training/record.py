@@ -71,6 +71,11 @@ class Recorder:
             self.recordings[shape] = Recording(self.step, rows, self.owned())
         except RuntimeError as error:  # whatever a method or a backbone does that a recording cannot hold
             self.failed = True
-            first = error.__context__ or error  # torch ends the failed recording with an error of its own
-            reason = (str(first).splitlines() or [type(first).__name__])[0]
-            self.warn(f"This training cannot be recorded ({reason}); it goes on step by step, only slower.")
+            self.warn(f"This training cannot be recorded ({_cause(error)}); it goes on step by step, only slower.")
+        if self.failed:
+            gc.collect()  # what the failed step has left behind belongs to the recording's stream
+
+
+def _cause(error: BaseException) -> str:
+    first = error.__context__ or error  # torch ends the failed recording with an error of its own
+    return (str(first).splitlines() or [type(first).__name__])[0]
