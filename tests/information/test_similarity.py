@@ -103,8 +103,8 @@ def test_the_second_term_of_equation_8_is_transposed_in_the_authors_form_alone()
     """
     r_y = torch.tensor([[1 / 2, 1 / 2], [1 / 4, 3 / 4]], dtype=torch.float64)
     r_b = torch.tensor([[1, 0], [1 / 2, 1 / 2]], dtype=torch.float64)
-    assert abs(structure(r_y, r_b, transposed=False)[0, 1] - math.log(1 / 2)) < 1e-6
-    assert abs(structure(r_y, r_b, transposed=True)[0, 1] - 1.5 * math.log(1 / 2)) < 1e-6
+    assert abs(structure(torch.stack([r_y, r_b]), transposed=False)[0, 1] - math.log(1 / 2)) < 1e-6
+    assert abs(structure(torch.stack([r_y, r_b]), transposed=True)[0, 1] - 1.5 * math.log(1 / 2)) < 1e-6
 
 
 @every_form_and_kind

@@ -23,8 +23,16 @@ class Scale(nn.Module):
 
     def forward(self) -> Tensor:
         """The number."""
-        below = self.start * torch.exp((self.theta / self.start).clamp(max=0))
-        return torch.where(self.theta > 0, self.start + self.theta, below)
+        return _positive(self.start, self.theta)
+
+
+def together(*scales: Scale) -> Tensor:
+    """Several numbers as one tensor, found at once: on a GPU each would cost as much as all."""
+    return _positive(torch.stack([scale.start for scale in scales]), torch.stack([scale.theta for scale in scales]))
+
+
+def _positive(start: Tensor, theta: Tensor) -> Tensor:
+    return start * torch.exp((theta / start).clamp(max=0)) + torch.relu(theta)
 
 
 class Estimator(nn.Module):
@@ -52,12 +60,11 @@ class Estimator(nn.Module):
 
     def forward(self, h_y: Tensor, h_b: Tensor) -> Tensor:
         """Scores (N, N) between every h_y and every h_b."""
-        return self.similarity(self.M_y(h_y), self.M_b(h_b), (self.sharpness_y(), self.sharpness_b()))
+        return self.similarity(self.M_y(h_y), self.M_b(h_b), together(self.sharpness_y, self.sharpness_b))
 
-    def scale(self) -> tuple[Tensor, Tensor]:
+    def scale(self) -> Tensor:
         """(α for related pairs, α for the others)."""
-        related = self.scale_related()
-        return related, self.scale_other() if self.scale_other is not None else related
+        return together(self.scale_related, self.scale_other or self.scale_related)
 
     def scales(self) -> dict[str, Tensor]:
         """The learnable numbers by name, of those there are."""

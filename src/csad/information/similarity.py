@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from csad.errors import InputError, unknown
+from csad.information.two import Two, two
 from csad.information.walk import graph, random_walk
 
 FORMS = ("authors", "paper")
@@ -37,25 +38,24 @@ class Similarity:
         if not 0 <= self.walk_on <= highest:
             raise InputError(f"walk_on must lie in 0 … {highest} for form={self.form!r}, not {self.walk_on}.")
 
-    def __call__(self, u: Tensor, v: Tensor, sharpness: tuple[Tensor | float, Tensor | float]) -> Tensor:
-        """Scores (N, N); ``sharpness`` is τ for the graph over u and for the one over v."""
+    def __call__(self, u: Tensor, v: Tensor, sharpness: Two) -> Tensor:
+        """Scores (N, N); ``sharpness`` (2,) is τ for the graph over u and for the one over v."""
         u, v = unit(u), unit(v)
         if self.kind == "content":
             return content(u, v)
-        structure = self._structure(u, v, sharpness)
+        structure = self._structure(u, v, two(sharpness, u))
         return structure if self.kind == "structure" else content(u, v) + structure
 
-    def _structure(self, u: Tensor, v: Tensor, sharpness: tuple[Tensor | float, Tensor | float]) -> Tensor:
+    def _structure(self, u: Tensor, v: Tensor, sharpness: Tensor) -> Tensor:
         # Both walks at once: half as many, larger products.
-        taus = torch.stack([torch.as_tensor(tau, dtype=u.dtype, device=u.device) for tau in sharpness])
-        r_y, r_b = self._places(torch.stack([u, v]), taus[:, None, None])
-        return structure(r_y, r_b, transposed=self.form == "authors")
+        r = self._places(torch.stack([u, v]), sharpness[:, None, None])
+        return structure(r, transposed=self.form == "authors")
 
     def _places(self, u: Tensor, sharpness: Tensor) -> Tensor:
         """r (…, N, N): row i is where a walk from i is found, summing to one."""
         authors = self.form == "authors"
         walk = random_walk(graph(u, sharpness, symmetric=authors), self.walk_on)
-        r = (walk + walk.mT) / 2 if authors else walk.mT
+        r = walk + walk.mT if authors else walk.mT  # twice the mean: the next line sees no difference
         return r / r.sum(-1, keepdim=True)
 
 
@@ -69,11 +69,10 @@ def content(u: Tensor, v: Tensor) -> Tensor:
     return u @ v.mT
 
 
-def structure(r_y: Tensor, r_b: Tensor, *, transposed: bool) -> Tensor:
+def structure(r: Tensor, *, transposed: bool) -> Tensor:
     """s_s (N, N) = ½ (r_y_i · log r_b_j + r_b_j · log r_y_i): minus the symmetric cross-entropy (Eq. 8), never above 0.
 
-    ``transposed`` exchanges i and j in the second term, as the authors' code does.
+    ``r`` (2, N, N) holds r_y and r_b. ``transposed`` exchanges i and j in the second term, as the authors' code does.
     """
-    forward = r_y @ torch.log(r_b + LOG_GUARD).mT
-    backward = r_b @ torch.log(r_y + LOG_GUARD).mT
+    forward, backward = (r @ torch.log(r + LOG_GUARD).flip(0).mT).unbind()
     return (forward + (backward if transposed else backward.mT)) / 2

@@ -36,11 +36,12 @@ def random_walk(edges: Tensor, walk_on: float = 0.5) -> Tensor:
 
 def _all_powers(step: Tensor, rounds: int) -> Tensor:
     """I + A + A² + … by doubling."""
-    power, total = step, step + torch.eye(step.shape[-1], dtype=step.dtype, device=step.device)
+    power = step.reshape(-1, *step.shape[-2:])
+    total = power + torch.eye(step.shape[-1], dtype=step.dtype, device=step.device)
     for _ in range(rounds):
         power = power @ power
-        total = total + total @ power
-    return total
+        total = torch.baddbmm(total, total, power)
+    return total.reshape(step.shape)
 
 
 def _rounds(walk_on: float, dtype: torch.dtype) -> int:

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from csad.data.pairs import known
-from csad.data.samples import Classes, Number
+from csad.data.samples import UNKNOWN, Classes, Number
 
 
 def outputs(label: Classes | Number) -> int:
@@ -25,12 +25,12 @@ def known_mean(values: Tensor, mask: Tensor) -> Tensor:
 
 def label_loss(out: Tensor, label: Tensor, kind: Classes | Number) -> Tensor:
     """Cross-entropy of logits (n, classes), or squared error of numbers (n, 1), over the known labels."""
-    mask = known(label if isinstance(kind, Classes) else label.to(out.dtype))
     if isinstance(kind, Classes):
-        values = cross_entropy(out, torch.where(mask, label, 0).long(), reduction="none")
-    else:
-        values = (out[:, 0] - torch.where(mask, label, 0).to(out.dtype)).square()
-    return known_mean(values, mask)
+        classes = (torch.nan_to_num(label, nan=UNKNOWN) if label.is_floating_point() else label).long()
+        total = cross_entropy(out, classes, ignore_index=UNKNOWN, reduction="sum")
+        return total / known(classes).sum().clamp(min=1)
+    mask = known(label.to(out.dtype))
+    return known_mean((out[:, 0] - torch.where(mask, label, 0).to(out.dtype)).square(), mask)
 
 
 def bias_loss(outs: Sequence[Tensor], b: Tensor, kinds: Sequence[Classes | Number]) -> Tensor:

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from csad.methods.method import Assign, Encoded, Line, Method, Update
+from csad.methods.method import Assign, Encoded, Line, Method, Update, add
 from csad.training.descent import Optimisers
 from csad.training.stack import Runs
 
@@ -58,13 +58,18 @@ def descend(runs: Runs, update: Update, e: Encoded, optimisers: Optimisers, rate
     weights = [w for mover in movers for w in mover.weights]
     value = runs.call(update.loss, e)
     terms = value if isinstance(value, tuple) else (value,)
-    total = torch.stack([term.detach() for term in terms]).sum(0)
+    total = add(*(term.detach() for term in terms))
     if not weights:
         return total
     each = [
         # No run's loss depends on another's weights: the gradient of their sum is the gradient of each.
         torch.autograd.grad(
-            term.sum(), weights, retain_graph=k + 1 < len(terms), allow_unused=True, materialize_grads=True
+            term,
+            weights,
+            torch.ones_like(term),
+            retain_graph=k + 1 < len(terms),
+            allow_unused=True,
+            materialize_grads=True,
         )
         for k, term in enumerate(terms)
     ]

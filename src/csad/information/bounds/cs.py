@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
 
 from csad.errors import unknown
-from csad.information.bounds.masked import Scale, log_one_plus, only_with_contrast, sets
+from csad.information.bounds.masked import ONES, log_one_plus, only_with_contrast, sets
+from csad.information.two import Two, two
 from csad.registry import BOUNDS
 
 PAIRS = ("sum", "mean")
 
 
 @BOUNDS.register("cs")
-def cs(scores: Tensor, related: Tensor, pairs: str = "sum", scale: Scale = None) -> Tensor:
+def cs(scores: Tensor, related: Tensor, pairs: str = "sum", scale: Two = ONES) -> Tensor:
     """Cross-sample bound I_CS: −log(1 + E_Ω exp(−α s)) − log(1 + E_rest exp(α s)), at most 0.
 
     ``pairs="mean"`` is Eq. 2 as printed; ``"sum"`` is the authors' code, which takes sums for both expectations and
@@ -20,9 +22,9 @@ def cs(scores: Tensor, related: Tensor, pairs: str = "sum", scale: Scale = None)
     """
     if pairs not in PAIRS:
         raise unknown("form of I_CS", pairs, PAIRS)
-    positive, negative = sets(related)
-    a_related, a_other = scale or (1.0, 1.0)
-    attract = log_one_plus(-a_related * scores, positive, pairs)
-    repel = log_one_plus(a_other * scores, negative, pairs)
-    value = -attract / a_related - repel / a_other if pairs == "sum" else -attract - repel
-    return only_with_contrast(value, related)
+    alphas = two(scale, scores)
+    signed = torch.stack([-scores, scores])
+    both = sets(related)
+    terms = log_one_plus(alphas[:, None, None] * signed, both, pairs)  # attraction and repulsion
+    value = -(terms / alphas if pairs == "sum" else terms).sum()
+    return only_with_contrast(value, both)

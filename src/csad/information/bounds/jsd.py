@@ -5,17 +5,18 @@ from __future__ import annotations
 from torch import Tensor
 from torch.nn.functional import softplus
 
-from csad.information.bounds.masked import Scale, mean, only_with_contrast, sets
+from csad.information.bounds.masked import ONES, mean, only_with_contrast, sets
+from csad.information.two import Two, two
 from csad.registry import BOUNDS
 
 
 @BOUNDS.register("jsd")
-def jsd(scores: Tensor, related: Tensor, scale: Scale = None) -> Tensor:
+def jsd(scores: Tensor, related: Tensor, scale: Two = ONES) -> Tensor:
     """Jensen–Shannon bound I_JSD: −E_Ω sp(−α s) − E_rest sp(α s) with sp(x) = log(1 + exp x), at most 0."""
-    positive, negative = sets(related)
-    a_related, a_other = scale or (1.0, 1.0)
+    positive, negative = both = sets(related)
+    a_related, a_other = two(scale, scores)
     value = -mean(_sp(-a_related * scores), positive) - mean(_sp(a_other * scores), negative)
-    return only_with_contrast(value, related)
+    return only_with_contrast(value, both)
 
 
 def _sp(x: Tensor) -> Tensor:

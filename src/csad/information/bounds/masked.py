@@ -5,12 +5,12 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-Scale = tuple[Tensor | float, Tensor | float] | None
+ONES = (1.0, 1.0)  # α where none is given
 
 
-def sets(related: Tensor) -> tuple[Tensor, Tensor]:
-    """(positive, negative) masks of Ω; a pair marked −1 is in neither."""
-    return related > 0, related == 0
+def sets(related: Tensor) -> Tensor:
+    """Masks (2, N, N) of Ω: the related pairs, and the others; a pair marked −1 is in neither."""
+    return torch.stack([related > 0, related == 0])
 
 
 def count(mask: Tensor, like: Tensor) -> Tensor:
@@ -31,15 +31,15 @@ def log_mean_exp(values: Tensor, mask: Tensor) -> Tensor:
     return torch.logsumexp(every, 0) - count(mask, values).log()
 
 
-def log_one_plus(values: Tensor, mask: Tensor, pairs: str) -> Tensor:
-    """log(1 + Σ exp) over a set, or log(1 + mean exp) for ``pairs="mean"``; 0 for an empty set."""
+def log_one_plus(values: Tensor, masks: Tensor, pairs: str) -> Tensor:
+    """log(1 + Σ exp) over sets (k, N, N), or log(1 + mean exp) for ``pairs="mean"``; 0 for an empty set."""
+    values, masks = values.flatten(1), masks.flatten(1)
     if pairs == "mean":
-        values = values - count(mask, values).log()
-    one = torch.zeros_like(values[:1, 0])
-    return torch.logsumexp(torch.cat([values.masked_fill(~mask, -torch.inf).flatten(), one]), 0)
+        values = values - masks.sum(1, keepdim=True).clamp(min=1).to(values.dtype).log()
+    one = torch.zeros_like(values[:, :1])
+    return torch.logsumexp(torch.cat([values.masked_fill(~masks, -torch.inf), one], 1), 1)
 
 
-def only_with_contrast(value: Tensor, related: Tensor) -> Tensor:
+def only_with_contrast(value: Tensor, sets: Tensor) -> Tensor:
     """The value, without gradient when one of the two sets is empty: nothing then tells them apart."""
-    positive, negative = sets(related)
-    return torch.where(positive.any() & negative.any(), value, value.detach())
+    return torch.where(sets.flatten(1).any(1).all(), value, value.detach())

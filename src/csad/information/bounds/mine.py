@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from csad.information.bounds.masked import Scale, log_mean_exp, mean, only_with_contrast, sets
+from csad.information.bounds.masked import ONES, log_mean_exp, mean, only_with_contrast, sets
+from csad.information.two import Two, two
 from csad.registry import BOUNDS
 
 
 @BOUNDS.register("mine")
-def mine(scores: Tensor, related: Tensor, scale: Scale = None) -> Tensor:
+def mine(scores: Tensor, related: Tensor, scale: Two = ONES) -> Tensor:
     """Donsker–Varadhan bound: E_Ω α s − log E_rest exp(α s), in nats."""
-    positive, negative = sets(related)
-    a_related, a_other = scale or (1.0, 1.0)
+    positive, negative = both = sets(related)
+    a_related, a_other = two(scale, scores)
     value = mean(a_related * scores, positive) - log_mean_exp(a_other * scores, negative)
-    return only_with_contrast(value, related)
+    return only_with_contrast(value, both)

@@ -5,22 +5,23 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from csad.information.bounds.masked import Scale, mean, only_with_contrast, sets
+from csad.information.bounds.masked import ONES, mean, only_with_contrast, sets
+from csad.information.two import Two, two
 from csad.registry import BOUNDS
 
 
 @BOUNDS.register("nce")
-def nce(scores: Tensor, related: Tensor, scale: Scale = None) -> Tensor:
+def nce(scores: Tensor, related: Tensor, scale: Two = ONES) -> Tensor:
     """InfoNCE: mean over related (i, j) of α s_ij − log of the mean of exp(α s) over j and the row's others, in nats.
 
     A related pair competes with the pairs of its row that are not related, never with other related ones.
     """
-    positive, negative = sets(related)
-    a_related, a_other = scale or (1.0, 1.0)
+    positive, negative = both = sets(related)
+    a_related, a_other = two(scale, scores)
     own = a_related * scores
     others = (a_other * scores).masked_fill(~negative, -torch.inf)
     # A row without others has nothing to compete with: −inf there would give NaN gradients, so it is kept finite.
     lonely = ~negative.any(-1, keepdim=True)
     rivals = torch.logsumexp(others.masked_fill(lonely, 0), -1, keepdim=True).masked_fill(lonely, -torch.inf)
     field = torch.logaddexp(own, rivals) - torch.log1p(negative.sum(-1, keepdim=True).to(scores.dtype))
-    return only_with_contrast(mean(own - field, positive), related)
+    return only_with_contrast(mean(own - field, positive), both)
