@@ -128,19 +128,21 @@ def test_a_half_rounds_away_from_zero_before_the_paper_is_compared(
 
 
 def test_the_error_of_binary_fractions_does_not_decide_a_half() -> None:
-    cell = cell_of("csad", "0.020", "accuracy", [0.942, 0.943], 0.943)
+    cell = cell_of("csad", "0.020", "accuracy", {0: 0.942, 1: 0.943}, 0.943)
     assert cell.mean < 0.9425
     assert as_rows(replace(TABLE, cells=[cell]))[1] == [["CSAD", ".943 ± .001"], ["paper", "= .943 (.000)"]]
 
 
 def test_a_cell_holds_the_mean_and_the_deviation_over_n_minus_one() -> None:
-    cell = cell_of("csad", "0.020", "accuracy", [0.8, 0.9, 1.0], None)
+    cell = cell_of("csad", "0.020", "accuracy", {0: 0.8, 1: 0.9, 2: 1.0}, None)
     assert (cell.mean, cell.std) == (pytest.approx(0.9), pytest.approx(0.1))
     assert (cell.method, cell.column, cell.metric, cell.n, cell.paper) == ("csad", "0.020", "accuracy", 3, None)
 
 
 def test_a_single_run_has_no_deviation() -> None:
-    assert cell_of("csad", "0.020", "accuracy", [0.9], 0.8) == Cell("csad", "0.020", "accuracy", 0.9, None, 1, 0.8)
+    assert cell_of("csad", "0.020", "accuracy", {7: 0.9}, 0.8) == Cell(
+        "csad", "0.020", "accuracy", 0.9, None, 1, 0.8, {"7": 0.9}
+    )
     assert one_cell(0.9, 0.8) == [".900", "▲ .800 (+.100)"]
     alone = replace(TABLE, cells=[Cell("csad", "0.020", "auc", 0.9, None, 1, None)])
     assert captions(alone)[0] == "Cells: auc, a single run each"
@@ -149,7 +151,7 @@ def test_a_single_run_has_no_deviation() -> None:
 @pytest.mark.parametrize("values", [[], [0.5, math.nan]])
 def test_a_cell_needs_one_number_per_run(values: list[float]) -> None:
     with pytest.raises(ValueError, match=r"accuracy of csad for 0\.020 needs one number per run"):
-        cell_of("csad", "0.020", "accuracy", values, None)
+        cell_of("csad", "0.020", "accuracy", dict(enumerate(values)), None)
 
 
 def test_without_any_figure_of_the_paper_only_ours_are_shown() -> None:

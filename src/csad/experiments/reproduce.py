@@ -89,9 +89,9 @@ def _result(table: Table, cells: Sequence[Filled], command: str) -> ResultTable:
     environment: dict[str, Any] = {}
     found, missing = [], []
     for cell in cells:
-        results = [(run.wanted.name, run.folder.read_result()) for run in cell.runs]
-        missing += [name for name, result in results if result is None]
-        values = [float(result["metrics"][table.split][table.metric]) for _, result in results if result]
+        results = [(run.wanted, run.folder.read_result()) for run in cell.runs]
+        missing += [wanted.name for wanted, result in results if result is None]
+        values = {w.seed: float(result["metrics"][table.split][table.metric]) for w, result in results if result}
         environment = next((result["environment"] for _, result in results if result), environment)
         if values:
             paper = cell.row.paper_in(table, cell.column)

@@ -36,7 +36,10 @@ LATEX = {
 
 @dataclass(frozen=True)
 class Cell:
-    """What the runs of one method came to, in fractions; ``std`` is over n − 1 and None for a single run."""
+    """What the runs of one method came to, in fractions; ``std`` is over n − 1 and None for a single run.
+
+    ``values`` are the runs' own figures by seed: methods are compared seed by seed.
+    """
 
     method: str
     column: str
@@ -45,6 +48,7 @@ class Cell:
     std: float | None
     n: int
     paper: float | None
+    values: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -62,11 +66,14 @@ class ResultTable:
     notes: Sequence[str] = ()
 
 
-def cell_of(method: str, column: str, metric: str, values: Sequence[float], paper: float | None) -> Cell:
+def cell_of(method: str, column: str, metric: str, by_seed: Mapping[int, float], paper: float | None) -> Cell:
     """The cell of the figures that one or more runs gave."""
+    values = list(by_seed.values())
     if not values or not all(map(finite, values)):
-        raise ValueError(f"{metric} of {method} for {column} needs one number per run, and has {list(values)}")
-    return Cell(method, column, metric, fmean(values), stdev(values) if len(values) > 1 else None, len(values), paper)
+        raise ValueError(f"{metric} of {method} for {column} needs one number per run, and has {values}")
+    spread = stdev(values) if len(values) > 1 else None
+    named = {str(seed): value for seed, value in by_seed.items()}  # as JSON will have it
+    return Cell(method, column, metric, fmean(values), spread, len(values), paper, named)
 
 
 def as_json(table: ResultTable) -> dict[str, Any]:
