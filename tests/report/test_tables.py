@@ -211,7 +211,7 @@ def test_the_json_has_the_agreed_keys_in_their_order() -> None:
     assert list(value)[:6] == ["table", "selection", "command", "environment", "rows", "notes"]
     assert json.dumps(value["rows"][2]) == (
         '{"method": "csad", "column": "0.020", "metric": "accuracy", '
-        '"mean": 0.9572, "std": 0.0036, "n": 3, "paper": 0.943}'
+        '"mean": 0.9572, "std": 0.0036, "n": 3, "paper": 0.943, "values": {}}'
     )
 
 
