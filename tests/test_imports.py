@@ -68,7 +68,8 @@ def test_nobody_imports_the_faces():
 
 
 def test_a_method_never_imports_another_method():
-    own = {path.stem for path in (ROOT / "methods").glob("*.py")} - {"method", "terms", "__init__"}
+    own = {path.stem for path in (ROOT / "methods").glob("*.py") if "@METHODS.register" in path.read_text()}
+    assert len(own) > 1
     for name in own:
         others = {f"methods.{other}" for other in own}
         assert not others & set(imports(ROOT / "methods" / f"{name}.py")), name

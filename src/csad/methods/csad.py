@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-import torch
 from torch import Tensor
 
 from csad.data.pairs import Related
@@ -14,8 +13,9 @@ from csad.data.samples import Task
 from csad.errors import InputError, unknown
 from csad.information import Estimator, Similarity
 from csad.information.bounds.cs import PAIRS
-from csad.methods.method import Course, Encoded, Method, Stage, Update
-from csad.methods.terms import bias_loss, fell_to_chance, recent
+from csad.methods.bias_branch import BiasBranched
+from csad.methods.method import Course, Encoded, Stage, Update
+from csad.methods.terms import recent
 from csad.nets.parts import Nets
 from csad.registry import BOUNDS, METHODS
 
@@ -24,11 +24,13 @@ from csad.registry import BOUNDS, METHODS
 @METHODS.register("csad-content", "CSAD with content similarity alone (Eq. 3).", kind="content")
 @METHODS.register("csad-struc", "CSAD with structural similarity alone (Eq. 8).", kind="structure")
 @METHODS.register("ad-jsd", "CSAD with content similarity and I_JSD in place of I_CS.", kind="content", bound="jsd")
-class Csad(Method):
+class Csad(BiasBranched):
     """Cross-sample adversarial debiasing: M measures how much h_y tells of h_b, and F unlearns it.
 
     ``pairs`` is the form of I_CS: "sum" as in the authors' code, "mean" as printed in Eq. 2.
     """
+
+    debias_weight: Tensor
 
     def __init__(
         self,
@@ -50,7 +52,6 @@ class Csad(Method):
         super().__init__(task, nets, course)
         if debias_weight < 0 or inner_steps < 1 or min(sharpness, scale) <= 0:
             raise InputError("debias_weight must be 0 or more, inner_steps 1 or more, sharpness and scale above 0.")
-        self.D_b, self.P_b = nets.branch(), nets.bias_heads()
         similarity = Similarity(form=form, kind=kind, walk_on=walk_on)
         self.M = Estimator(
             nets.estimator_net(),
@@ -66,12 +67,7 @@ class Csad(Method):
         self.inner_steps = inner_steps
         self.related = Related(related_by) if related_by else task.related
         self.bound = partial(BOUNDS[bound], pairs=pairs) if bound == "cs" else BOUNDS[bound]
-        self.debias_weight: Tensor
-        self.register_buffer("debias_weight", torch.tensor(float(debias_weight)))
-
-    def bias_loss(self, e: Encoded) -> Tensor:
-        """Cross-entropy of the bias labels, mean over the columns."""
-        return bias_loss(self.P_b(self.D_b(e.h)), e.b, self.task.biases)
+        self.hold(debias_weight=debias_weight)
 
     def shared_information(self, e: Encoded) -> Tensor:
         """I(h_y, h_b) across the pairs of Ω, as M sees it (Eq. 2)."""
@@ -82,14 +78,12 @@ class Csad(Method):
     def schedule(self) -> tuple[Stage, ...]:
         """The supplement's Algorithm 1."""
         c, K = self.course, self.inner_steps
-        target = Update("target", moves=("F", "D_y", "P_y"), loss=self.target_loss)
-        bias = Update("bias", moves=("D_b", "P_b"), loss=self.bias_loss)
+        target, bias = self.target_update(), self.bias_update()
         estimator = Update("estimator", moves=("M",), loss=lambda e: -self.shared_information(e))
         debias = Update("debias", moves=("F",), loss=lambda e: self.debias_weight * self.shared_information(e))
         iteration = (target, replace(bias, repeat=K), replace(estimator, repeat=K), debias)
         return (
-            Stage("target", (target,), c.target_epochs, c.pretrain_rate, common=True),
-            Stage("bias", (bias,), c.bias_epochs, c.pretrain_rate, common=True),
+            *self.pretraining(),
             Stage("estimator", (estimator,), c.estimator_epochs, c.rate),
             # F, D and P start afresh at the lower rate; M's optimiser lives on, as in the authors' code.
             Stage(
@@ -99,9 +93,7 @@ class Csad(Method):
 
     def symptoms(self, stage: str, curves: Mapping[str, Sequence[float]]) -> list[str]:
         """A target at chance, an estimator that learns nothing, scales that run away."""
-        found = []
-        if stage == "debias" and fell_to_chance(curves["target"], self.task.target):
-            found.append("The target branch has fallen to chance: lower debias_weight or train.rate.")
+        found = super().symptoms(stage, curves)
         if stage == "estimator" and len(curves["estimator"]) > 3:
             start, now = curves["estimator"][0], recent(curves["estimator"])
             if start - now < 0.001 * abs(start):

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
+import torch
 from torch import Tensor, nn
 
 from csad.data.samples import Batch, Samples, Task
@@ -50,6 +51,7 @@ class Update:
     batch: str = "same"  # or "fresh": other mini-batches than the iteration's own
     join: Callable[..., Tensor] = add
     optimiser: str = ""  # a second optimiser for the same part, only where a paper has one
+    pace: str = ""  # a buffer that multiplies the stage's rate: for Adam a factor of the loss would change nothing
 
 
 @dataclass(frozen=True)
@@ -162,6 +164,11 @@ class Method(nn.Module, ABC):
 
     def prepare(self, train: Samples) -> None:
         """Sets buffers that follow from the training data."""
+
+    def hold(self, **numbers: float) -> None:
+        """Holds settings as buffers: numbers in which stacked runs may differ."""
+        for name, number in numbers.items():
+            self.register_buffer(name, torch.tensor(float(number)))
 
     def averaging(self) -> tuple[Line, ...]:
         """The line that keeps an average of the target branch's weights, run after those of the last stage; or none."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor
-from torch.nn.functional import cross_entropy
+from torch.nn.functional import cross_entropy, log_softmax
 
 from csad.data.pairs import known
 from csad.data.samples import UNKNOWN, Classes, Number
@@ -37,6 +37,28 @@ def bias_loss(outs: Sequence[Tensor], b: Tensor, kinds: Sequence[Classes | Numbe
     """Mean over the bias columns of each column's loss."""
     losses = [label_loss(out, b[:, k], kind) for k, (out, kind) in enumerate(zip(outs, kinds, strict=True))]
     return torch.stack(losses).mean()
+
+
+def confusion(outs: Sequence[Tensor]) -> Tensor:
+    """Cross-entropy of logits against all classes alike, −1/K Σ log p_k: mean over rows and columns; least if alike."""
+    return torch.stack([-log_softmax(out, -1).mean() for out in outs]).mean()
+
+
+def entropy(outs: Sequence[Tensor]) -> Tensor:
+    """Entropy of what logits say, −Σ p_k log p_k in nats: mean over rows and columns."""
+    each = [log_softmax(out, -1) for out in outs]
+    return torch.stack([-(log_p.exp() * log_p).sum(-1).mean() for log_p in each]).mean()
+
+
+def as_inputs(b: Tensor, kinds: Sequence[Classes | Number], dtype: torch.dtype) -> Tensor:
+    """Bias labels as a net's inputs, side by side: 0 … 1 … 0 for a class, the number itself; zeros if unknown."""
+    columns = [
+        (b[:, k, None] == torch.arange(kind.count, device=b.device)).to(dtype)
+        if isinstance(kind, Classes)
+        else torch.nan_to_num(b[:, k, None].to(dtype))
+        for k, kind in enumerate(kinds)
+    ]
+    return torch.cat(columns, -1)
 
 
 def recent(curve: Sequence[float]) -> float:

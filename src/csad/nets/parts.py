@@ -69,6 +69,10 @@ class Nets:
         """M_y or M_b: features of a branch → the space in which they are compared."""
         return dense((self.sizes.branch, *self.sizes.estimator))
 
+    def critic(self, labels: int) -> nn.Module:
+        """M of MINE: features of a branch beside so many numbers of labels → one score."""
+        return dense((self.sizes.branch + labels, *self.sizes.estimator, 1))
+
     @cached_property
     def features(self) -> int:
         """The width of h, found by encoding two rows of zeros, without disturbing the random numbers."""

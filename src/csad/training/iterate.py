@@ -74,6 +74,8 @@ def descend(runs: Runs, update: Update, e: Encoded, optimisers: Optimisers, rate
         for k, term in enumerate(terms)
     ]
     gradients = [runs.join(update.join, gradient) for gradient in zip(*each, strict=True)]
+    if update.pace:
+        rate = rate * runs.state[update.pace]
     for mover in movers:
         size = len(mover.weights)
         mover.step(gradients[:size], rate)

@@ -26,8 +26,9 @@ def mean(values: Tensor, mask: Tensor) -> Tensor:
 def log_mean_exp(values: Tensor, mask: Tensor) -> Tensor:
     """log of the mean of exp over a set, 0 for none."""
     empty = ~mask.any()
-    rest = torch.zeros_like(values[..., 0, 0]).masked_fill(~empty, -torch.inf)
-    every = torch.cat([values.masked_fill(~mask, -torch.inf).flatten(), rest[None]])
+    values, mask = values.flatten(), mask.flatten()
+    rest = torch.zeros_like(values[:1]).masked_fill(~empty, -torch.inf)
+    every = torch.cat([values.masked_fill(~mask, -torch.inf), rest])
     return torch.logsumexp(every, 0) - count(mask, values).log()
 
 

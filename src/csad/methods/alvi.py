@@ -1,0 +1,53 @@
+"""Bias confusion (Alvi, Zisserman and Nellåker, ECCV workshops 2018)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from torch import Tensor
+
+from csad.data.samples import Classes, Task
+from csad.errors import InputError
+from csad.methods.bias_branch import BiasBranched
+from csad.methods.method import Course, Encoded, Stage
+from csad.methods.terms import confusion
+from csad.nets.parts import Nets
+from csad.registry import METHODS
+
+
+@METHODS.register("alvi")
+class Alvi(BiasBranched):
+    """Bias confusion: F is drawn to features of which the bias branch, trained all the while, can make nothing."""
+
+    debias_weight: Tensor
+
+    def __init__(
+        self,
+        task: Task,
+        nets: Nets,
+        course: Course,
+        *,
+        debias_weight: float = 1.0,  # α
+        inner_steps: int = 1,  # of the bias branch, for each of F
+    ) -> None:
+        super().__init__(task, nets, course)
+        if not all(isinstance(kind, Classes) for kind in task.biases):
+            raise InputError("alvi confuses classes, and a bias column here holds numbers: put it into bins.")
+        if debias_weight < 0 or inner_steps < 1:
+            raise InputError("debias_weight must be 0 or more, inner_steps 1 or more.")
+        self.inner_steps = inner_steps
+        self.hold(debias_weight=debias_weight)
+
+    def confused_loss(self, e: Encoded) -> Tensor:
+        """The target's loss, and the cross-entropy of the bias branch against all classes alike."""
+        return self.target_loss(e) + self.debias_weight * confusion(self.bias_outputs(e.h))
+
+    def schedule(self) -> tuple[Stage, ...]:
+        """Confusion moves F, never the branch that is to be confused; that one goes on learning."""
+        c = self.course
+        iteration = (
+            replace(self.target_update(), loss=self.confused_loss),
+            replace(self.bias_update(), repeat=self.inner_steps),
+        )
+        renewed = ("F", "D_y", "P_y", "D_b", "P_b")
+        return (*self.pretraining(), Stage("debias", iteration, c.epochs, c.rate, c.decay, c.decay_every, renewed))

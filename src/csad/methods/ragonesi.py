@@ -1,0 +1,76 @@
+"""Mutual information backpropagation (Ragonesi et al., CVPR workshops 2021)."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from csad.data.pairs import known
+from csad.data.samples import Task
+from csad.errors import InputError
+from csad.information.bounds.masked import log_mean_exp, mean
+from csad.methods.method import Course, Encoded, Method, Stage, Update
+from csad.methods.terms import as_inputs, outputs
+from csad.nets.parts import Nets
+from csad.registry import METHODS
+
+
+def no_longer_than(task: Tensor, information: Tensor) -> Tensor:
+    """The gradient of the information, cut to the length of the task's where it is longer."""
+    length = torch.linalg.vector_norm(information)
+    cut = torch.minimum(torch.linalg.vector_norm(task), length) / torch.where(length > 0, length, 1)
+    return cut * information
+
+
+@METHODS.register("ragonesi")
+class Ragonesi(Method):
+    """Mutual information backpropagation: MINE measures how much h_y tells of the bias labels; F and D_y undo it."""
+
+    debias_weight: Tensor
+
+    def __init__(
+        self,
+        task: Task,
+        nets: Nets,
+        course: Course,
+        *,
+        debias_weight: float = 1.0,  # λ: how fast the information is undone, beside the target's rate
+        inner_steps: int = 40,  # of MINE, on as many other mini-batches, the authors'
+    ) -> None:
+        super().__init__(task, nets, course)
+        if debias_weight < 0 or inner_steps < 1:
+            raise InputError("debias_weight must be 0 or more, inner_steps 1 or more.")
+        self.M = nets.critic(sum(map(outputs, task.biases)))
+        self.inner_steps = inner_steps
+        self.hold(debias_weight=debias_weight)
+
+    def information(self, e: Encoded) -> Tensor:
+        """I(h_y; b) as MINE sees it: Donsker–Varadhan, b moved on by one row in place of a shuffle.
+
+        The rows of a mini-batch are in random order, so the next row's label is as good as one drawn at random.
+        """
+        h_y, all_known = self.D_y(e.h), known(e.b).all(-1)
+        labels = as_inputs(e.b, self.task.biases, h_y.dtype)
+        own = self.M(torch.cat([h_y, labels], -1))[:, 0]
+        other = self.M(torch.cat([h_y, labels.roll(1, 0)], -1))[:, 0]
+        return mean(own, all_known) - log_mean_exp(other, all_known.roll(1, 0))
+
+    def schedule(self) -> tuple[Stage, ...]:
+        """Target, information (its own Adam, at λ times the rate), then MINE on other mini-batches."""
+        c = self.course
+        target = Update("target", moves=("F", "D_y", "P_y"), loss=self.target_loss)
+        undo = Update(
+            "information",
+            moves=("F", "D_y"),
+            loss=lambda e: (self.target_loss(e), self.information(e)),
+            join=no_longer_than,
+            optimiser="information",
+            pace="debias_weight",
+        )
+        learn = Update("estimator", moves=("M",), loss=lambda e: -self.information(e))
+        often = Update("estimator", moves=("M",), loss=learn.loss, repeat=self.inner_steps, batch="fresh")
+        return (
+            Stage("target", (target,), c.target_epochs, c.pretrain_rate, common=True),
+            Stage("estimator", (learn,), c.estimator_epochs, c.rate),
+            Stage("debias", (target, undo, often), c.epochs, c.rate, c.decay, c.decay_every, renew=target.moves),
+        )
