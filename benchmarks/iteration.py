@@ -47,7 +47,7 @@ def made_up_digits() -> Dataset:
 
 def made_method(dataset: Dataset, batch_size: int, seed: int, precision: str) -> Method:
     """CSAD with the authors' settings for Colored MNIST."""
-    given = {"train.batch_size": batch_size, "train.precision": precision}
+    given = {"train.batch_size": batch_size, "train.precision": precision, "train.average": 0.0, "debias_weight": 1.0}
     plan = resolve("csad", None, {**experiment("colored-mnist"), "data": {}}, given)
     return build(dataset.task, "csad", plan, seed)
 
