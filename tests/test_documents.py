@@ -37,4 +37,5 @@ def test_figures_in_the_documents_are_those_of_the_files():
     spec.loader.exec_module(write)
     assert write.readme_table() in (ROOT / "README.md").read_text()
     assert (ROOT / "docs" / "results" / "README.md").read_text() == write.results_page()
+    assert (ROOT / "docs" / "results" / "claims.md").read_text() == write.verdicts_page()
     assert (ROOT / "docs" / "pictures" / "problem.png").read_bytes() == write.problem_picture()
