@@ -47,8 +47,8 @@ def search(name: str, told: dict[str, Any], out: Path, runs: Path, data_root: Pa
     method, seeds = told.get("method", "csad"), told.get("seeds", [0])
     settings = {**HELD_OUT, "train.precision": "tf32", **{key: str(v) for key, v in told["set"].items()}}
     made = sweep(
-        "colored-mnist", method, preset="authors", seeds=seeds, settings=settings, out=runs / name, shared=runs / "shared", resume=True,
-        data_root=data_root, teller=Aloud(),
+        "colored-mnist", method, preset="authors", seeds=seeds, settings=settings, out=runs / name,
+        shared=runs / "shared", resume=True, data_root=data_root, teller=Aloud(),
     )  # fmt: skip
     found = []
     for run in made.runs:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from csad.data.pairs import Related
     from csad.data.samples import Classes, Dataset, Number, Samples, Task
     from csad.errors import InputError
+    from csad.experiments.check import check
     from csad.experiments.listeners import TrainingWarning
     from csad.experiments.reproduce import reproduce
     from csad.experiments.run import Run, evaluate, load
@@ -33,6 +34,7 @@ _HOMES = {
     "train": "csad.experiments.train",
     "sweep": "csad.experiments.sweep",
     "reproduce": "csad.experiments.reproduce",
+    "check": "csad.experiments.check",
     "TrainingWarning": "csad.experiments.listeners",
     "load": "csad.experiments.run",
     "evaluate": "csad.experiments.run",
@@ -58,6 +60,7 @@ __all__ = [
     "Task",
     "TrainingWarning",
     "__version__",
+    "check",
     "evaluate",
     "from_arrays",
     "load",

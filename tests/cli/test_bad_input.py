@@ -174,6 +174,10 @@ CASES = [
     Case("a table on no device", [*TABLE, "--device", "tpu9"], "There is no device 'tpu9' here"),
     Case("a table below a file", [*TABLE[:-1], "f"], "cannot be written (Not a directory)", write("f", "")),
     Case("a table without its data", ["reproduce", "colored-mnist", "--data-root", "d"], "folder d does not exist"),
+    Case("a check of nothing", [*TABLE, "--check"], "docs/results/digits.json cannot be read (No such file"),
+    Case("a check of no table", [*TABLE, "--check", "--against", "f"], "is not the JSON of a table", write("f", "")),
+    Case("a file without a check", [*TABLE, "--against", "f"], "--against names the file that --check reads: give"),
+    Case("a check of an unknown row", [*TABLE, "--check", "--methods", "csda"], "No row of digits is called 'csda'"),
     # The user's own files.
     Case("a file that is not there", OWN, "own.npz cannot be read: No such file or directory"),
     Case("a folder in its place", OWN, "own.npz cannot be read: Is a directory", lambda f: (f / "own.npz").mkdir()),

@@ -231,3 +231,64 @@ def test_a_table_all_of_whose_runs_diverge_says_so(tmp_path: Path) -> None:
     assert result.exit_code == 1
     assert "No run of digits came to its end" in json.loads(result.stdout)["error"]
     assert "is not a number at step" in result.stderr
+
+
+CHECK = [*VANILLA, "--check"]
+
+
+@pytest.fixture
+def committed(whole: tuple[Path, dict[str, Any], list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A table where --check looks for it, its runs so far apart that any others will do."""
+    monkeypatch.chdir(tmp_path)
+    table = json.loads((whole[0] / "digits-part.json").read_text())
+    for row in table["rows"]:
+        row["std"] = 0.5
+    place = tmp_path / "docs" / "results" / "digits.json"
+    place.parent.mkdir(parents=True)
+    place.write_text(json.dumps(table))
+    return place
+
+
+def test_a_check_makes_fresh_runs_and_passes_where_they_agree(committed: Path) -> None:
+    found, said = answer(*CHECK)
+    assert said[0] == "digits: 2 runs."
+    assert finished(Path("runs/digits-check")) == ["vanilla/0.020/13", "vanilla/0.020/14"]
+    assert (found["passed"], found["seeds"], found["lost"]) == (True, [13, 14], [])
+    (cell,) = found["cells"]
+    assert (cell["method"], cell["column"], cell["side"], cell["passed"]) == ("vanilla", "0.020", "within", True)
+    assert cell["low"] <= cell["fresh"]["mean"] <= cell["high"]
+    assert found["command"].startswith("csad reproduce digits --check --methods vanilla --columns .02 --seeds 2 --set ")
+
+    shown = typed(*CHECK, "--quiet")
+    assert (shown.exit_code, shown.stderr) == (0, "")
+    assert re.search(r"Vanilla +│ +0\.020 +│ accuracy +│ 0\.\d{4} ± 0\.5000 \(n = 2\) +│", shown.stdout)
+    assert "Fresh: new runs, with seeds that it does not hold: 13, 14." in shown.stdout
+    assert "1 of 1 cells pass." in shown.stdout
+    assert "Written: runs/digits-check/digits-check.json, .md, .tex" in shown.stdout
+
+
+def test_a_check_fails_where_they_do_not(committed: Path) -> None:
+    table = json.loads(committed.read_text())
+    table["rows"][0].update(mean=0.99, std=0.01)
+    other = committed.rename("mine.json")
+    other.write_text(json.dumps(table))
+    words = [*CHECK, "--against", "mine.json", "--out", "here"]
+    result = typed(*words, "--json", "--quiet")
+    assert (result.exit_code, result.stderr) == (1, "")
+    found = json.loads(result.stdout)
+    assert (found["passed"], found["cells"][0]["side"], found["out"]) == (False, "below", "here")
+    shown = typed(*words)
+    assert shown.exit_code == 1
+    assert "fail: below" in shown.stdout
+    assert "0 of 1 cells pass." in shown.stdout
+
+
+def test_a_check_of_a_cell_that_was_never_committed_is_told_at_once(committed: Path) -> None:
+    words = [word.replace("vanilla", "vanilla,grey") for word in CHECK]
+    result = typed(*words)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == (
+        "csad: docs/results/digits.json has no accuracy of grey for 0.020: choose among its cells with --methods and "
+        "--columns.\n"
+    )
+    assert not Path("runs").exists()

@@ -15,6 +15,7 @@ import pytest
 import torch
 
 from csad.experiments.build import plan_run
+from csad.experiments.folder import Folder
 from csad.experiments.many import Campaign, Ready, Wanted
 from csad.experiments.sweep import sweep as sweep_anywhere
 from csad.training.device import Way
@@ -294,15 +295,15 @@ def test_where_all_diverge_all_are_lost_and_nothing_is_raised(tmp_path: Path, he
 
 def dying(monkeypatch: pytest.MonkeyPatch, after: int, call: Callable[[], Any]) -> None:
     """Calls with a program that dies once it has written so many results."""
-    finish, done = Campaign._finish, []
+    write, done = Folder.write_result, []
 
-    def finish_or_die(self: Campaign, *about: Any) -> None:
+    def write_or_die(self: Folder, result: Any) -> None:
         if len(done) == after:
             raise KeyboardInterrupt
-        done.append(finish(self, *about))
+        done.append(write(self, result))
 
     with monkeypatch.context() as patch:
-        patch.setattr(Campaign, "_finish", finish_or_die)
+        patch.setattr(Folder, "write_result", write_or_die)
         with pytest.raises(KeyboardInterrupt):
             call()
 

@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csad.auditing.metrics import cell_accuracy
-from csad.auditing.probes import linear_probe
 from csad.data.coloring import PALETTE
 from csad.data.samples import Dataset, Samples
 from csad.errors import Interrupted
 from csad.experiments.build import read
 from csad.experiments.folder import Folder, write_whole
 from csad.experiments.listeners import Teller
+from csad.experiments.probing import probes
 from csad.experiments.run import Run, data_of
 from csad.experiments.train import train
 from csad.report import Contestant, Probe, demo_page
@@ -113,16 +113,7 @@ def _contestant(name: str, run: Run, dataset: Dataset) -> Contestant:
 def _probes(run: Run) -> list[Probe]:
     """What fresh readers make of the test digits, each in several colourings: with few rows they would look blind."""
     colorings = [read(TASK, run.config["data"] | {"seed": seed}, None) for seed in range(COLORINGS)]
-    tests = [dataset.splits["test"] for dataset in colorings]
-    digit = np.tile(np.arange(len(tests[0])), COLORINGS)
-    labels = np.concatenate([test.b.numpy() for test in tests])
-    found = []
-    for layer in ("h", "h_y"):
-        features = np.concatenate([run.features(test.x, layer) for test in tests])
-        for k, column in enumerate(run.method.task.bias_names):
-            if read_out := linear_probe(features, labels[:, k], digit):
-                found.append(Probe(layer, column, *read_out))
-    return found
+    return probes(run, [dataset.splits["test"] for dataset in colorings])
 
 
 def pictures(samples: Samples) -> NDArray[np.uint8]:

@@ -58,6 +58,7 @@ def carry_out(campaign: Campaign, name: str, runs: Sequence[Ready], go_on: str) 
 
 
 def _carry_out(campaign: Campaign, name: str, runs: Sequence[Ready]) -> list[str]:
+    campaign.complete(runs)
     stacks = campaign.stacked(runs)
     device, missing = campaign.way.device, sum(map(len, stacks))
     where = torch.cuda.get_device_name(device) if device.type == "cuda" else "the CPU"

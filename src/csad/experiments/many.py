@@ -7,7 +7,7 @@ import json
 import math
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -16,12 +16,13 @@ from csad.data.check import check_trainable
 from csad.data.samples import Dataset
 from csad.errors import Diverged
 from csad.experiments.build import build, read
+from csad.experiments.finishing import Ended, finish, measure_again
 from csad.experiments.folder import Folder
 from csad.experiments.listeners import Silent, Teller
 from csad.experiments.plan import Plan
 from csad.experiments.pretraining import Pretrained, common_stages, key, moved_parts
-from csad.experiments.run import Run
-from csad.experiments.train import config_of, environment, result_of
+from csad.experiments.probing import LEAKAGE
+from csad.experiments.train import config_of
 from csad.methods.method import Method
 from csad.training import checkpoint
 from csad.training.checkpoint import State
@@ -29,7 +30,7 @@ from csad.training.device import Way, choose_device
 from csad.training.fit import fit, fit_many
 from csad.training.footprint import free_bytes, run_bytes
 from csad.training.log import Log
-from csad.training.stack import Alone, may_differ, why_not_stacked
+from csad.training.stack import may_differ, why_not_stacked
 from csad.training.stages import Training
 
 # What stacked runs may differ in besides seed, data and the method's buffers: numbers of the optimisers.
@@ -46,6 +47,13 @@ class Wanted:
     seed: int
     plan: Plan
     out: Path
+    split: str = ""
+    metrics: tuple[str, ...] = ()  # figures of that split which its result must hold
+
+    @property
+    def probed(self) -> tuple[str, ...]:
+        """The splits on which fresh readers look for the bias: it costs seconds, so only where it is asked for."""
+        return (self.split,) if LEAKAGE.keys() & set(self.metrics) else ()
 
 
 @dataclass(frozen=True)
@@ -61,6 +69,16 @@ class Ready:
     def folder(self) -> Folder:
         """Where it is kept."""
         return Folder(self.wanted.out)
+
+    def lacking(self) -> list[str]:
+        """The wanted figures that its result does not hold, or not yet."""
+        found = self.folder.read_result()
+        held = found["metrics"].get(self.wanted.split, {}) if found else {}
+        return [metric for metric in self.wanted.metrics if metric not in held]
+
+    def result(self) -> dict[str, Any] | None:
+        """What it came to, once it is finished and holds every figure that is wanted."""
+        return None if self.lacking() else self.folder.read_result()
 
     def kind(self) -> str:
         """A word that runs share when they can be one program."""
@@ -124,11 +142,23 @@ class Campaign:
         for run in runs:
             run.folder.begin(run.config, resume=resume and run.folder.config.exists(), force=force)
 
+    def complete(self, runs: Sequence[Ready]) -> None:
+        """Sees to finished runs that lack a figure: their weights give it, or they are begun anew."""
+        for run in runs:
+            if run.folder.result.exists() and (lacking := run.lacking()):
+                told = f"{run.wanted.name} is finished, but lacks {', '.join(lacking)}"
+                if run.folder.checkpoint.exists():
+                    self.teller.say(f"{told}: measured from the weights that were kept.")
+                    measure_again(run, self.way)
+                else:
+                    self.teller.say(f"{told}, and its weights were not kept: it is trained again.")
+                    run.folder.begin(run.config, resume=False, force=True)
+
     def stacked(self, runs: Sequence[Ready]) -> list[list[Ready]]:
         """The runs that still have to be made, in stacks that fit into memory."""
         kinds: dict[str, list[Ready]] = {}
         for run in runs:
-            if run.folder.read_result() is None:
+            if run.result() is None:
                 kinds.setdefault(run.kind(), []).append(run)
         return [stack for alike in kinds.values() for stack in self._split(alike)]
 
@@ -163,9 +193,12 @@ class Campaign:
         training = self._fit(chosen, [Log(run.folder.log) for run in chosen], keep=keep, starts=states)
         if training is None:
             return [run.wanted.name for run in runs]
-        for number, run in enumerate(chosen):
-            if number not in training.lost:
-                self._finish(run, training.state_of(number), training.logs[number], len(chosen))
+        ended = [
+            Ended(run, training.state_of(number), training.logs[number])
+            for number, run in enumerate(chosen)
+            if number not in training.lost
+        ]
+        self._finish(ended, len(chosen))
         keep.unlink(missing_ok=True)
         return lost + [chosen[number].wanted.name for number in training.lost]
 
@@ -250,24 +283,8 @@ class Campaign:
             return [run.wanted.name]
         finally:
             self.teller.close()
-        self._finish(run, checkpoint.load(keep), log, 1)
+        self._finish([Ended(run, checkpoint.load(keep), log)], 1)
         return []
 
-    def _finish(self, run: Ready, state: State, log: Log, together: int) -> None:
-        """Writes what is left of a run that has come to its end; its figures last."""
-        device = self.way.device
-        checkpoint.put(state.weights, Alone(run.method.to(device)).state)
-        done = Run(run.method.eval(), run.config, {}, log, run.wanted.out, run.dataset.view)
-        about = environment(self.way, run.method.course.precision)
-        result = result_of(done, self._near(run.dataset), run.wanted.plan, about) | {"stacked": together}
-        if self.keep_weights:
-            checkpoint.save(run.folder.checkpoint, state)
-        else:
-            run.folder.checkpoint.unlink(missing_ok=True)
-        run.folder.write_result(result)
-        run.method.to("cpu")
-
-    def _near(self, dataset: Dataset) -> Dataset:
-        """The data set on the device, where it is evaluated many times."""
-        splits = {name: samples.to(self.way.device) for name, samples in dataset.splits.items()}
-        return replace(dataset, splits=splits)
+    def _finish(self, ended: Sequence[Ended], together: int) -> None:
+        finish(ended, self.way, self.teller, together=together, keep_weights=self.keep_weights)

@@ -13,16 +13,17 @@ from csad.experiments.folder import write_whole
 from csad.experiments.forecast import carry_out
 from csad.experiments.listeners import Teller
 from csad.experiments.many import Campaign, Ready, Wanted
+from csad.experiments.probing import LEAKAGE
 from csad.experiments.table import Row, Table, read_table
 from csad.report.tables import ResultTable, as_json, as_latex, as_markdown, cell_of
 
 
-class Filled(NamedTuple):
-    """A cell of the table and its runs."""
+class Entry(NamedTuple):
+    """A row in a column and the seeds of its runs, which make a cell for each metric."""
 
     row: Row
     column: str
-    runs: list[Ready]
+    seeds: Sequence[int]
 
 
 class Reproduced(NamedTuple):
@@ -55,47 +56,56 @@ def reproduce(
     ``settings`` are laid over those of every row, and told in the table's notes.
     """
     table = read_table(name).with_settings(settings or {})
-    lines, places, numbers = table.chosen_rows(rows), table.chosen_columns(columns), table.chosen_seeds(seeds)
-    place = Path(out) if out is not None else Path("runs") / name
+    numbers = table.chosen_seeds(seeds)
+    entries = [
+        Entry(row, column, numbers) for row in table.chosen_rows(rows) for column in table.chosen_columns(columns)
+    ]
+    folder = Path(out) if out is not None else Path("runs") / name
     campaign = Campaign.at(
-        place / "shared", device=device, deterministic=deterministic, record=record, data_root=data_root,
+        folder / "shared", device=device, deterministic=deterministic, record=record, data_root=data_root,
         keep_weights=keep_weights, teller=teller,
     )  # fmt: skip
-    cells = [
-        Filled(row, column, _ready(campaign, table, row, column, numbers, place)) for row in lines for column in places
-    ]
-    runs = [run for cell in cells for run in cell.runs]
-    campaign.begin(runs, resume=True, force=False)
-    lost = carry_out(campaign, name, runs, "Give the same command again to go on.")
-    campaign.clear()
-    result = _result(table, cells, command)
+    result, lost = fill(campaign, table, entries, folder, command)
     # A part of a table never takes the place of the whole one.
-    path = place / (f"{name}-part" if rows or columns or seeds or settings else name)
+    path = folder / (f"{name}-part" if rows or columns or seeds or settings else name)
     write(result, path)
     return Reproduced(result, path, lost)
 
 
-def _ready(campaign: Campaign, table: Table, row: Row, column: str, seeds: Sequence[int], place: Path) -> list[Ready]:
+def fill(
+    campaign: Campaign, table: Table, entries: Sequence[Entry], folder: Path, command: str
+) -> tuple[ResultTable, list[str]]:
+    """The table with these entries filled, their runs trained where they are not there yet; and the runs lost."""
+    ready = [_ready(campaign, table, entry, folder) for entry in entries]
+    runs = [run for several in ready for run in several]
+    campaign.begin(runs, resume=True, force=False)
+    lost = carry_out(campaign, table.name, runs, "Give the same command again to go on.")
+    campaign.clear()
+    return _result(table, entries, ready, command), lost
+
+
+def _ready(campaign: Campaign, table: Table, entry: Entry, folder: Path) -> list[Ready]:
+    row, column, seeds = entry
     _, plan = plan_run(table.task, row.method, row.given(table, column), row.preset, campaign.dataset)
     found = []
     for seed in seeds:
-        name, out = f"{row.name} {column} seed {seed}", place / row.name / column / str(seed)
-        wanted = Wanted(name, table.task, row.method, seed, plan, out)
+        name, out = f"{row.name} {column} seed {seed}", folder / row.name / column / str(seed)
+        wanted = Wanted(name, table.task, row.method, seed, plan, out, table.split, table.metrics)
         found.append(campaign.ready(wanted, resume=True, force=False))
     return found
 
 
-def _result(table: Table, cells: Sequence[Filled], command: str) -> ResultTable:
+def _result(table: Table, entries: Sequence[Entry], ready: Sequence[Sequence[Ready]], command: str) -> ResultTable:
     environment: dict[str, Any] = {}
     found, missing = [], []
-    for cell in cells:
-        results = [(run.wanted, run.folder.read_result()) for run in cell.runs]
-        missing += [wanted.name for wanted, result in results if result is None]
-        values = {w.seed: float(result["metrics"][table.split][table.metric]) for w, result in results if result}
-        environment = next((result["environment"] for _, result in results if result), environment)
-        if values:
-            paper = cell.row.paper_in(table, cell.column)
-            found.append(cell_of(cell.row.name, cell.column, table.metric, values, paper))
+    for (row, column, _), runs in zip(entries, ready, strict=True):
+        results = {run.wanted.seed: result for run in runs if (result := run.result())}
+        missing += [run.wanted.name for run in runs if run.wanted.seed not in results]
+        environment = next((result["environment"] for result in results.values()), environment)
+        for number, metric in enumerate(table.metrics if results else ()):
+            values = {seed: float(result["metrics"][table.split][metric]) for seed, result in results.items()}
+            paper = row.paper_in(table, column) if number == 0 else None
+            found.append(cell_of(row.name, column, metric, values, paper))
     if not found:
         raise Diverged(f"No run of {table.name} came to its end: see the warnings above.")
     notes = [*table.notes, *([f"Lost, and in no cell: {', '.join(missing)}."] if missing else [])]
@@ -106,7 +116,7 @@ def _result(table: Table, cells: Sequence[Filled], command: str) -> ResultTable:
         command=command,
         environment=environment,
         cells=found,
-        labels={row.name: row.label for row in table.rows},
+        labels={row.name: row.label for row in table.rows} | {m: LEAKAGE[m] for m in table.metrics if m in LEAKAGE},
         column_title=table.column_title,
         notes=notes,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from csad.errors import InputError, unknown
 from csad.experiments.build import build, read
 from csad.experiments.folder import Folder, task_from
 from csad.experiments.plan import SECTIONS, Plan
+from csad.experiments.probing import leakage
 from csad.methods.method import Method
 from csad.training import checkpoint
 from csad.training.batches import CHUNK
@@ -120,10 +121,17 @@ def data_of(run: Run, data_root: Path | None = None) -> Dataset:
     return read(run.config["task"], run.config["data"], data_root)
 
 
-def evaluate(run: Run, dataset: Dataset) -> dict[str, dict[str, float]]:
-    """Figures by split; x is seen through the data set's own view."""
+def evaluate(run: Run, dataset: Dataset, *, probed: Sequence[str] = ()) -> dict[str, dict[str, float]]:
+    """Figures by split; x is seen through the data set's own view.
+
+    On the splits ``probed`` they say, too, how well fresh readers find the bias in h and in h_y, which takes seconds.
+    """
     seen = replace(run, view=dataset.view)
-    return {name: _figures(seen, samples) for name, samples in dataset.splits.items()}
+    for name in probed:
+        if name not in dataset.splits:
+            raise unknown("split", name, dataset.splits)
+    found = {name: _figures(seen, samples) for name, samples in dataset.splits.items()}
+    return found | {name: found[name] | leakage(seen, dataset.splits[name]) for name in probed}
 
 
 def _figures(run: Run, samples: Samples) -> dict[str, float]:

@@ -28,7 +28,7 @@ class Row:
         """The settings of this row's runs in a column."""
         number = table.columns.index(column)
         own = {key: value[number] if isinstance(value, list) else value for key, value in self.settings.items()}
-        return {table.column: column, **own}
+        return {table.column: column, **table.settings, **own}
 
     def paper_in(self, table: Table, column: str) -> float | None:
         """The paper's number in a column, if it has one."""
@@ -42,7 +42,7 @@ class Table:
     name: str
     title: str
     task: str
-    metric: str
+    metrics: tuple[str, ...]  # the paper's numbers are of the first
     split: str
     column: str  # the setting that differs between columns
     column_title: str
@@ -50,6 +50,7 @@ class Table:
     seeds: tuple[int, ...]
     selection: str
     notes: tuple[str, ...]
+    settings: dict[str, Any]  # of all rows, unless a row has its own
     rows: tuple[Row, ...]
 
     def with_settings(self, given: Mapping[str, Any]) -> Table:
@@ -110,8 +111,9 @@ def read_table(name: str) -> Table:
         )
         for row, about in told.pop("rows").items()
     ]
+    settings = told.pop("set", {})
     lists = {key: tuple(value) for key, value in told.items() if isinstance(value, list)}
-    return Table(name=name, rows=tuple(rows), **{**told, **lists})
+    return Table(name=name, settings=settings, rows=tuple(rows), **{**told, **lists})
 
 
 def _number(text: str) -> float | str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -105,7 +105,9 @@ def config_of(
     }
 
 
-def result_of(run: Run, dataset: Dataset, plan: Plan, environment: Mapping[str, Any]) -> dict[str, Any]:
+def result_of(
+    run: Run, dataset: Dataset, plan: Plan, environment: Mapping[str, Any], probed: Sequence[str] = ()
+) -> dict[str, Any]:
     """The figures of a run that has come to its end, and what they depend on."""
     return {
         "task": run.config["task"],
@@ -113,7 +115,7 @@ def result_of(run: Run, dataset: Dataset, plan: Plan, environment: Mapping[str, 
         "seed": run.config["seed"],
         "settings": asdict(plan),
         "selection": SELECTION,
-        "metrics": evaluate(run, dataset),
+        "metrics": evaluate(run, dataset, probed=probed),
         "target_updates": target_updates(run.method, dataset.train.y),
         "seconds": run.log.seconds(),
         "warnings": run.log.warnings(),
