@@ -53,6 +53,18 @@ def test_runs_that_differ_in_one_number_are_what_they_are_alone(heard, setting, 
     assert_like_single(training, pairs(), heard, [1, 1, 1])
 
 
+@pytest.mark.parametrize("method", ["alvi", "kim", "ragonesi"])
+def test_rivals_that_differ_in_lambda_are_what_they_are_alone(heard, method):
+    fixed = {"train__rate": 1e-2, "train__epochs": 3} | ({} if method == "kim" else {"inner_steps": 2})
+
+    def pairs():
+        return [planned("toy-table", method, seed=1, debias_weight=weight, **fixed) for weight in (0.0, 0.1, 10.0)]
+
+    training = stacked(pairs(), heard, [1, 1, 1])
+    assert apart(training)
+    assert_like_single(training, pairs(), heard, [1, 1, 1])
+
+
 @pytest.mark.parametrize(
     "settings",
     [

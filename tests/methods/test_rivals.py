@@ -39,6 +39,19 @@ def weights(method, part):
     return list(getattr(method, part).parameters())
 
 
+@pytest.mark.parametrize(
+    ("name", "setting", "value"),
+    [
+        *((name, "debias_weight", -0.1) for name in ("alvi", "kim", "ragonesi", "csad")),
+        ("kim", "entropy_weight", -1),
+        *((name, "inner_steps", 0) for name in ("alvi", "ragonesi", "csad")),
+    ],
+)
+def test_a_weight_below_zero_or_no_step_at_all_is_refused(make, name, setting, value):
+    with pytest.raises(InputError, match=f"{setting} must be [01] or more, not {value}"):
+        make("toy-table", name, **{setting: value})
+
+
 # Alvi
 
 

@@ -51,8 +51,6 @@ def near_bias(b: Tensor, tolerance: tuple[float, ...]) -> Tensor:
     if len(tolerance) != b.shape[1]:
         raise InputError(f"near_bias needs one tolerance per bias column: {b.shape[1]}, not {len(tolerance)}.")
     apart = (b[:, None] - b[None, :]).abs()
-    if len(set(tolerance)) == 1:
-        return _known_only((apart <= tolerance[0]).all(-1), b)
     near = [apart[..., k] <= width for k, width in enumerate(tolerance)]
     return _known_only(torch.stack(near).all(0), b)
 

@@ -10,7 +10,7 @@ from csad.data.samples import Classes, Task
 from csad.errors import InputError
 from csad.methods.bias_branch import BiasBranched
 from csad.methods.method import Course, Encoded, Stage
-from csad.methods.terms import confusion
+from csad.methods.terms import confusion, steps
 from csad.nets.parts import Nets
 from csad.registry import METHODS
 
@@ -33,9 +33,7 @@ class Alvi(BiasBranched):
         super().__init__(task, nets, course)
         if not all(isinstance(kind, Classes) for kind in task.biases):
             raise InputError("alvi confuses classes, and a bias column here holds numbers: put it into bins.")
-        if debias_weight < 0 or inner_steps < 1:
-            raise InputError("debias_weight must be 0 or more, inner_steps 1 or more.")
-        self.inner_steps = inner_steps
+        self.inner_steps = steps(inner_steps)
         self.hold(debias_weight=debias_weight)
 
     def confused_loss(self, e: Encoded) -> Tensor:
@@ -44,10 +42,6 @@ class Alvi(BiasBranched):
 
     def schedule(self) -> tuple[Stage, ...]:
         """Confusion moves F, never the branch that is to be confused; that one goes on learning."""
-        c = self.course
-        iteration = (
-            replace(self.target_update(), loss=self.confused_loss),
-            replace(self.bias_update(), repeat=self.inner_steps),
-        )
-        renewed = ("F", "D_y", "P_y", "D_b", "P_b")
-        return (*self.pretraining(), Stage("debias", iteration, c.epochs, c.rate, c.decay, c.decay_every, renewed))
+        confuse = replace(self.target_update(), loss=self.confused_loss)
+        bias = replace(self.bias_update(), repeat=self.inner_steps)
+        return (*self.pretraining(), self.debiasing(confuse, bias))

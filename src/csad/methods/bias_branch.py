@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
 from torch import Tensor
 
 from csad.data.samples import Task
-from csad.methods.method import Course, Encoded, Method, Stage, Update
-from csad.methods.terms import bias_loss, fell_to_chance
+from csad.methods.method import TARGET_BRANCH, Course, Encoded, Line, Method, Stage, Update
+from csad.methods.terms import bias_loss
 from csad.nets.parts import Nets
 
 
@@ -28,10 +26,6 @@ class BiasBranched(Method):
         """The loss of the bias labels, mean over the columns."""
         return bias_loss(self.bias_outputs(e.h), e.b, self.task.biases)
 
-    def target_update(self) -> Update:
-        """The plain target step."""
-        return Update("target", moves=("F", "D_y", "P_y"), loss=self.target_loss)
-
     def bias_update(self) -> Update:
         """The plain step of the bias branch."""
         return Update("bias", moves=("D_b", "P_b"), loss=self.bias_loss)
@@ -39,13 +33,9 @@ class BiasBranched(Method):
     def pretraining(self) -> tuple[Stage, Stage]:
         """First the target branch with F, then the bias branch on the F that came of it."""
         c = self.course
-        return (
-            Stage("target", (self.target_update(),), c.target_epochs, c.pretrain_rate, common=True),
-            Stage("bias", (self.bias_update(),), c.bias_epochs, c.pretrain_rate, common=True),
-        )
+        bias = Stage("bias", (self.bias_update(),), c.bias_epochs, c.pretrain_rate, common=True)
+        return self.target_stage(), bias
 
-    def symptoms(self, stage: str, curves: Mapping[str, Sequence[float]]) -> list[str]:
-        """A target at chance."""
-        if stage == "debias" and fell_to_chance(curves["target"], self.task.target):
-            return ["The target branch has fallen to chance: lower debias_weight or train.rate."]
-        return []
+    def debiasing(self, *iteration: Line) -> Stage:
+        """The stage that debiases; F, D and P start afresh at its lower rate, as in CSAD's published code."""
+        return self.last_stage("debias", iteration, renew=(*TARGET_BRANCH, "D_b", "P_b"))

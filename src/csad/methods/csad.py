@@ -15,7 +15,7 @@ from csad.information import Estimator, Similarity
 from csad.information.bounds.cs import PAIRS
 from csad.methods.bias_branch import BiasBranched
 from csad.methods.method import Course, Encoded, Stage, Update
-from csad.methods.terms import recent
+from csad.methods.terms import recent, steps
 from csad.nets.parts import Nets
 from csad.registry import BOUNDS, METHODS
 
@@ -50,8 +50,8 @@ class Csad(BiasBranched):
         scale: float = 1.0,  # α, the paper's
     ) -> None:
         super().__init__(task, nets, course)
-        if debias_weight < 0 or inner_steps < 1 or min(sharpness, scale) <= 0:
-            raise InputError("debias_weight must be 0 or more, inner_steps 1 or more, sharpness and scale above 0.")
+        if min(sharpness, scale) <= 0:
+            raise InputError(f"sharpness and scale must be above 0, not {sharpness} and {scale}.")
         similarity = Similarity(form=form, kind=kind, walk_on=walk_on)
         self.M = Estimator(
             nets.estimator_net(),
@@ -64,7 +64,7 @@ class Csad(BiasBranched):
         )
         if pairs not in PAIRS:
             raise unknown("form of I_CS", pairs, PAIRS)
-        self.inner_steps = inner_steps
+        self.inner_steps = steps(inner_steps)
         self.related = Related(related_by) if related_by else task.related
         self.bound = partial(BOUNDS[bound], pairs=pairs) if bound == "cs" else BOUNDS[bound]
         self.hold(debias_weight=debias_weight)
@@ -81,14 +81,11 @@ class Csad(BiasBranched):
         target, bias = self.target_update(), self.bias_update()
         estimator = Update("estimator", moves=("M",), loss=lambda e: -self.shared_information(e))
         debias = Update("debias", moves=("F",), loss=lambda e: self.debias_weight * self.shared_information(e))
-        iteration = (target, replace(bias, repeat=K), replace(estimator, repeat=K), debias)
         return (
             *self.pretraining(),
             Stage("estimator", (estimator,), c.estimator_epochs, c.rate),
-            # F, D and P start afresh at the lower rate; M's optimiser lives on, as in the authors' code.
-            Stage(
-                "debias", iteration, c.epochs, c.rate, c.decay, c.decay_every, renew=("F", "D_y", "P_y", "D_b", "P_b")
-            ),
+            # M's optimiser lives on, as in the authors' code.
+            self.debiasing(target, replace(bias, repeat=K), replace(estimator, repeat=K), debias),
         )
 
     def symptoms(self, stage: str, curves: Mapping[str, Sequence[float]]) -> list[str]:

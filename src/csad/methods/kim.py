@@ -7,7 +7,6 @@ from dataclasses import replace
 from torch import Tensor
 
 from csad.data.samples import Classes, Task
-from csad.errors import InputError
 from csad.methods.bias_branch import BiasBranched
 from csad.methods.method import Course, Encoded, Stage, Update
 from csad.methods.terms import bias_loss, entropy
@@ -32,8 +31,6 @@ class Kim(BiasBranched):
         entropy_weight: float = 0.01,  # λ, the authors'
     ) -> None:
         super().__init__(task, nets, course)
-        if min(debias_weight, entropy_weight) < 0:
-            raise InputError("debias_weight and entropy_weight must be 0 or more.")
         self.hold(debias_weight=debias_weight, entropy_weight=entropy_weight)
 
     def unsure_loss(self, e: Encoded) -> Tensor:
@@ -50,10 +47,6 @@ class Kim(BiasBranched):
 
     def schedule(self) -> tuple[Stage, ...]:
         """Two steps per mini-batch: the net alone, then the net and the bias branch against each other."""
-        c = self.course
-        iteration = (
-            replace(self.target_update(), loss=self.unsure_loss),
-            Update("bias", moves=("F", "D_b", "P_b"), loss=self.reversed_bias_loss),
-        )
-        renewed = ("F", "D_y", "P_y", "D_b", "P_b")
-        return (*self.pretraining(), Stage("debias", iteration, c.epochs, c.rate, c.decay, c.decay_every, renewed))
+        unsure = replace(self.target_update(), loss=self.unsure_loss)
+        against = Update("bias", moves=("F", "D_b", "P_b"), loss=self.reversed_bias_loss)
+        return (*self.pretraining(), self.debiasing(unsure, against))

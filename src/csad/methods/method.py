@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from csad.data.samples import Batch, Samples, Task
 from csad.errors import InputError
 from csad.methods.average import Average
-from csad.methods.terms import label_loss
+from csad.methods.terms import fell_to_chance, label_loss
 from csad.nets.parts import Nets
 
 Features = Tensor | dict[str, Tensor]
@@ -133,6 +133,7 @@ class Course:
             raise InputError("; ".join(found) + ".")
 
 
+TARGET_BRANCH = ("F", "D_y", "P_y")  # all that is left at test time
 CHOICES = {
     "partial": ("fill", "keep", "drop"),
     "balance": ("", "target"),
@@ -155,8 +156,8 @@ class Method(nn.Module, ABC):
         self.task = task
         self.course = course
         self.F, self.D_y, self.P_y = nets.extractor(), nets.branch(), nets.target_head()
-        target_branch = {"F": self.F, "D_y": self.D_y, "P_y": self.P_y}
-        self.averaged = Average(target_branch, course.average) if course.average else None
+        kept = {part: self.get_submodule(part) for part in TARGET_BRANCH}
+        self.averaged = Average(kept, course.average) if course.average else None
 
     @abstractmethod
     def schedule(self) -> tuple[Stage, ...]:
@@ -166,9 +167,25 @@ class Method(nn.Module, ABC):
         """Sets buffers that follow from the training data."""
 
     def hold(self, **numbers: float) -> None:
-        """Holds settings as buffers: numbers in which stacked runs may differ."""
+        """Holds settings, none below 0, as buffers: numbers in which stacked runs may differ."""
         for name, number in numbers.items():
+            if number < 0:
+                raise InputError(f"{name} must be 0 or more, not {number}.")
             self.register_buffer(name, torch.tensor(float(number)))
+
+    def target_update(self) -> Update:
+        """The plain target step."""
+        return Update("target", moves=TARGET_BRANCH, loss=self.target_loss)
+
+    def target_stage(self) -> Stage:
+        """The pretraining of the target branch, which all methods have."""
+        c = self.course
+        return Stage("target", (self.target_update(),), c.target_epochs, c.pretrain_rate, common=True)
+
+    def last_stage(self, name: str, updates: tuple[Line, ...], renew: tuple[str, ...]) -> Stage:
+        """What follows pretraining: its own rate, which decays."""
+        c = self.course
+        return Stage(name, updates, c.epochs, c.rate, c.decay, c.decay_every, renew)
 
     def averaging(self) -> tuple[Line, ...]:
         """The line that keeps an average of the target branch's weights, run after those of the last stage; or none."""
@@ -203,7 +220,9 @@ class Method(nn.Module, ABC):
         return logits
 
     def symptoms(self, stage: str, curves: Mapping[str, Sequence[float]]) -> list[str]:
-        """Warnings, with advice, that the losses logged in a stage so far call for."""
+        """Warnings, with advice, that the losses logged in a stage so far call for: here, a target at chance."""
+        if stage == "debias" and fell_to_chance(curves.get("target", ()), self.task.target):
+            return ["The target branch has fallen to chance: lower debias_weight or train.rate."]
         return []
 
     def forward(self, call: Callable[..., Any], *arguments: Any) -> Any:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor
 
 from csad.data.pairs import known
 from csad.data.samples import Task
-from csad.errors import InputError
 from csad.information.bounds.masked import log_mean_exp, mean
-from csad.methods.method import Course, Encoded, Method, Stage, Update
-from csad.methods.terms import as_inputs, outputs
+from csad.methods.method import TARGET_BRANCH, Course, Encoded, Method, Stage, Update
+from csad.methods.terms import as_inputs, outputs, steps
 from csad.nets.parts import Nets
 from csad.registry import METHODS
 
@@ -38,10 +39,8 @@ class Ragonesi(Method):
         inner_steps: int = 40,  # of MINE, on as many other mini-batches, the authors'
     ) -> None:
         super().__init__(task, nets, course)
-        if debias_weight < 0 or inner_steps < 1:
-            raise InputError("debias_weight must be 0 or more, inner_steps 1 or more.")
         self.M = nets.critic(sum(map(outputs, task.biases)))
-        self.inner_steps = inner_steps
+        self.inner_steps = steps(inner_steps)
         self.hold(debias_weight=debias_weight)
 
     def information(self, e: Encoded) -> Tensor:
@@ -57,8 +56,6 @@ class Ragonesi(Method):
 
     def schedule(self) -> tuple[Stage, ...]:
         """Target, information (its own Adam, at λ times the rate), then MINE on other mini-batches."""
-        c = self.course
-        target = Update("target", moves=("F", "D_y", "P_y"), loss=self.target_loss)
         undo = Update(
             "information",
             moves=("F", "D_y"),
@@ -68,9 +65,9 @@ class Ragonesi(Method):
             pace="debias_weight",
         )
         learn = Update("estimator", moves=("M",), loss=lambda e: -self.information(e))
-        often = Update("estimator", moves=("M",), loss=learn.loss, repeat=self.inner_steps, batch="fresh")
+        often = replace(learn, repeat=self.inner_steps, batch="fresh")
         return (
-            Stage("target", (target,), c.target_epochs, c.pretrain_rate, common=True),
-            Stage("estimator", (learn,), c.estimator_epochs, c.rate),
-            Stage("debias", (target, undo, often), c.epochs, c.rate, c.decay, c.decay_every, renew=target.moves),
+            self.target_stage(),
+            Stage("estimator", (learn,), self.course.estimator_epochs, self.course.rate),
+            self.last_stage("debias", (self.target_update(), undo, often), renew=TARGET_BRANCH),
         )

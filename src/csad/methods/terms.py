@@ -11,11 +11,19 @@ from torch.nn.functional import cross_entropy, log_softmax
 
 from csad.data.pairs import known
 from csad.data.samples import UNKNOWN, Classes, Number
+from csad.errors import InputError
 
 
 def outputs(label: Classes | Number) -> int:
     """How many numbers a head gives for a label: one per class, or one for a number."""
     return label.count if isinstance(label, Classes) else 1
+
+
+def steps(inner_steps: int) -> int:
+    """The number of inner steps, which must be one or more."""
+    if inner_steps < 1:
+        raise InputError(f"inner_steps must be 1 or more, not {inner_steps}.")
+    return inner_steps
 
 
 def known_mean(values: Tensor, mask: Tensor) -> Tensor:

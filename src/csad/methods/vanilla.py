@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from csad.methods.method import Method, Stage, Update
+from csad.methods.method import TARGET_BRANCH, Method, Stage
 from csad.registry import METHODS
 
 
@@ -14,9 +14,4 @@ class Vanilla(Method):
 
     def schedule(self) -> tuple[Stage, ...]:
         """CSAD's schedule with only its target update left."""
-        c = self.course
-        target = Update("target", moves=("F", "D_y", "P_y"), loss=self.target_loss)
-        return (
-            Stage("target", (target,), c.target_epochs, c.pretrain_rate, common=True),
-            Stage("continued", (target,), c.epochs, c.rate, c.decay, c.decay_every, renew=target.moves),
-        )
+        return self.target_stage(), self.last_stage("continued", (self.target_update(),), renew=TARGET_BRANCH)
