@@ -36,6 +36,23 @@ X, Y, B = arrays()
 DATASET = csad.from_arrays(X, Y, B, name="own arrays", bias_names=["sex"])
 
 
+def toy_table(rows: str, **changes: Any) -> str:
+    """The TOML of a table on the toy table, with these rows."""
+    head = {
+        "title": "Toys",
+        "task": "toy-table",
+        "metrics": ["accuracy"],
+        "split": "test",
+        "column": "data.agreement",
+        "column_title": "Agreement",
+        "columns": ["0.7", "0.9"],
+        "seeds": [3, 4],
+        "selection": "last epoch",
+        "notes": [],
+    }
+    return "\n".join([*(f"{key} = {json.dumps(value)}" for key, value in (head | changes).items()), rows])
+
+
 def as_json(value: Any) -> Any:
     return json.loads(json.dumps(value))
 

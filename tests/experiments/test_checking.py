@@ -9,24 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from own_data import toy_table
 
 import csad
 from csad.errors import InputError
 from csad.experiments.check import Checked
 from csad.experiments.reproduce import reproduce
 
-TABLE = """
-title = "Toys"
-task = "toy-table"
-metrics = ["accuracy", "balanced_accuracy"]
-split = "test"
-column = "data.agreement"
-column_title = "Agreement"
-columns = ["0.7", "0.9"]
-seeds = [3, 4]
-selection = "last epoch"
-notes = []
-
+ROWS = """
 [rows.plain]
 method = "vanilla"
 
@@ -38,12 +28,9 @@ QUICK = {"train.target_epochs": 1, "train.epochs": 1, "train.batch_size": 32, "d
 
 
 @pytest.fixture
-def toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, declare: Callable[[str], None]) -> Path:
     """Where the user stands: a table called toys can be made, and is committed with three seeds."""
-    folder = tmp_path / "tables"
-    folder.mkdir()
-    (folder / "toys.toml").write_text(TABLE)
-    monkeypatch.setattr("csad.experiments.table.FOLDER", folder)
+    declare(toy_table(ROWS, metrics=["accuracy", "balanced_accuracy"]))
     monkeypatch.chdir(tmp_path)
     made = reproduce("toys", rows=["plain"], seeds=3, settings=QUICK, out="runs/toys", device="cpu")
     target = tmp_path / "docs" / "results" / "toys.json"

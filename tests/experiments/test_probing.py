@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from own_data import toy_table
 
 import csad
 from csad.auditing.probes import linear_probe
@@ -22,24 +24,14 @@ from csad.experiments.reproduce import reproduce as reproduce_anywhere
 from csad.experiments.table import read_table, tables
 from csad.report.tables import ResultTable, as_markdown, as_rows
 
+Declare = Callable[[str], None]
 SHORT = {"train.target_epochs": 1, "train.epochs": 1, "train.batch_size": 32, "data.rows": 256}
-TABLE = """
-title = "Toys"
-task = "toy-table"
-metrics = ["bias_from_h", "bias_from_h_y", "bias_chance", "accuracy"]
-split = "test"
-column = "data.agreement"
-column_title = "Agreement"
-columns = ["0.7", "0.9"]
-seeds = [3, 4]
-selection = "last epoch"
-notes = []
-
+ROWS = """
 [rows.vanilla]
 label = "Vanilla"
 paper = [0.5, 0.25]
 """
-PLAIN = TABLE.replace('"bias_from_h", "bias_from_h_y", "bias_chance", ', "")
+PLAIN, TABLE = toy_table(ROWS), toy_table(ROWS, metrics=["bias_from_h", "bias_from_h_y", "bias_chance", "accuracy"])
 
 
 @pytest.fixture(scope="module")
@@ -48,13 +40,10 @@ def run() -> csad.Run:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where tables are declared: toys asks for what probes find."""
-    place = tmp_path / "tables"
-    place.mkdir()
-    (place / "toys.toml").write_text(TABLE)
-    monkeypatch.setattr("csad.experiments.table.FOLDER", place)
-    return place
+def declared(declare: Declare) -> Declare:
+    """A table called toys asks for what probes find; the fixture changes that."""
+    declare(TABLE)
+    return declare
 
 
 @pytest.fixture
@@ -128,7 +117,7 @@ def test_figures_of_probes_come_only_for_the_splits_asked_for(run: csad.Run) -> 
 
 
 def test_a_table_that_asks_for_probes_has_a_cell_for_each_figure(
-    folder: Path, tmp_path: Path, heard: Any, probed: list[int]
+    declared: Declare, tmp_path: Path, heard: Any, probed: list[int]
 ) -> None:
     made = reproduce(tmp_path / "out", teller=heard)
     assert probed == [128] * 4
@@ -146,7 +135,7 @@ def test_a_table_that_asks_for_probes_has_a_cell_for_each_figure(
     assert [cell.paper for cell in made.cells] == [0.5, None, None, None, 0.25, None, None, None]
 
 
-def test_stacked_runs_leak_as_single_ones_do(folder: Path, tmp_path: Path) -> None:
+def test_stacked_runs_leak_as_single_ones_do(declared: Declare, tmp_path: Path) -> None:
     reproduce(tmp_path / "out", columns=["0.9"])
     alone = csad.train("toy-table", "vanilla", seed=4, settings=SHORT | {"data.agreement": 0.9}, device="cpu")
     expected = csad.evaluate(alone, read("toy-table", alone.config["data"], None), probed=["test"])["test"]
@@ -155,7 +144,7 @@ def test_stacked_runs_leak_as_single_ones_do(folder: Path, tmp_path: Path) -> No
     assert stacked["metrics"]["test"] == pytest.approx(expected, abs=0.02)
 
 
-def test_several_metrics_read_well(folder: Path, tmp_path: Path) -> None:
+def test_several_metrics_read_well(declared: Declare, tmp_path: Path) -> None:
     made = reproduce(tmp_path / "out", seeds=1)
     headings, rows = as_rows(made)
     assert headings == ["Agreement", "0.7", "0.9"]
@@ -171,7 +160,9 @@ def test_several_metrics_read_well(folder: Path, tmp_path: Path) -> None:
     assert as_rows(alone)[0] == ["Method", "bias from h", "bias from h_y", "bias by chance", "accuracy"]
 
 
-def test_given_again_nothing_is_trained_or_probed(folder: Path, tmp_path: Path, heard: Any, probed: list[int]) -> None:
+def test_given_again_nothing_is_trained_or_probed(
+    declared: Declare, tmp_path: Path, heard: Any, probed: list[int]
+) -> None:
     first = reproduce(tmp_path / "out")
     probed.clear()
     assert reproduce(tmp_path / "out", teller=heard) == first
@@ -180,14 +171,14 @@ def test_given_again_nothing_is_trained_or_probed(folder: Path, tmp_path: Path, 
 
 @pytest.mark.parametrize("kept", [False, True], ids=["weights let go", "weights kept"])
 def test_a_finished_run_that_lacks_a_figure_is_measured_or_trained_again(
-    kept: bool, folder: Path, tmp_path: Path, heard: Any, probed: list[int]
+    kept: bool, declared: Declare, tmp_path: Path, heard: Any, probed: list[int]
 ) -> None:
     whole = reproduce(tmp_path / "whole", columns=["0.7"])
-    (folder / "toys.toml").write_text(PLAIN)
+    declared(PLAIN)
     reproduce(tmp_path / "out", columns=["0.7"], keep_weights=kept)
     before = results(tmp_path / "out")
     probed.clear()
-    (folder / "toys.toml").write_text(TABLE)
+    declared(TABLE)
     made = reproduce(tmp_path / "out", columns=["0.7"], teller=heard)
     lack = "vanilla 0.7 seed 3 is finished, but lacks bias_from_h, bias_from_h_y, bias_chance"
     then = "measured from the weights that were kept." if kept else "it is trained again."
@@ -203,7 +194,7 @@ def test_a_finished_run_that_lacks_a_figure_is_measured_or_trained_again(
 
 
 def test_a_stop_while_probing_costs_no_training(
-    folder: Path, tmp_path: Path, heard: Any, monkeypatch: pytest.MonkeyPatch
+    declared: Declare, tmp_path: Path, heard: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = reproduce(tmp_path / "whole")
     seen = []
@@ -224,11 +215,11 @@ def test_a_stop_while_probing_costs_no_training(
 
 
 def test_a_run_that_lacks_a_figure_and_is_stopped_anew_goes_on(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    declared: Declare, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (folder / "toys.toml").write_text(PLAIN)
+    declared(PLAIN)
     reproduce(tmp_path / "out", columns=["0.7"])
-    (folder / "toys.toml").write_text(TABLE)
+    declared(TABLE)
 
     def impatient(*about: Any, **more: Any) -> None:
         raise KeyboardInterrupt
@@ -251,7 +242,7 @@ def test_the_figures_that_tables_ask_for_are_measured(run: csad.Run) -> None:
             assert f"at most {probing.PROBED_ROWS:,} " in " ".join(table.notes)
 
 
-def test_a_run_wants_no_probes_unless_a_table_asks(tmp_path: Path, probed: list[int], folder: Path) -> None:
-    (folder / "toys.toml").write_text(PLAIN)
+def test_a_run_wants_no_probes_unless_a_table_asks(tmp_path: Path, probed: list[int], declared: Declare) -> None:
+    declared(PLAIN)
     reproduce(tmp_path / "out", seeds=1)
     assert probed == []

@@ -6,11 +6,13 @@ import json
 import math
 import re
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
 import pytest
+from own_data import toy_table
 
 from csad.errors import InputError
 from csad.experiments.reproduce import reproduce as reproduce_anywhere
@@ -26,17 +28,6 @@ ROWS, COLUMNS = ("vanilla", "grey"), ("0.020", "0.050")
 
 # A table of one's own on toys: a paper's numbers, a setting per column, a row that diverges in one column.
 OWN = """
-title = "Toys & co."
-task = "toy-table"
-metrics = ["balanced_accuracy"]
-split = "validation"
-column = "data.agreement"
-column_title = "Agreement"
-columns = ["0.7", "0.9"]
-seeds = [3, 4]
-selection = "last epoch"
-notes = ["A note."]
-
 [rows.plain]
 label = "Plain"
 method = "vanilla"
@@ -57,11 +48,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ResultTable]:
 
 
 @pytest.fixture
-def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    folder = tmp_path / "tables"
-    folder.mkdir()
-    (folder / "toys.toml").write_text(OWN)
-    monkeypatch.setattr("csad.experiments.table.FOLDER", folder)
+def own(declare: Callable[[str], None]) -> str:
+    facts = {"title": "Toys & co.", "metrics": ["balanced_accuracy"], "split": "validation", "notes": ["A note."]}
+    declare(toy_table(OWN, **facts))
     return "toys"
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from own_data import toy_table
 
 from csad.errors import InputError
 from csad.experiments.plan import experiment, experiments, resolve
@@ -51,6 +53,26 @@ def test_every_row_is_a_method_whose_settings_can_be_set_in_every_column(name: s
         assert found == (float(column) if isinstance(found, float) else column)
         for key, value in line.settings.items():
             assert given[key] == (value[number] if isinstance(value, list) else value)
+
+
+def test_the_settings_of_a_table_hold_for_all_rows_but_those_that_have_their_own(
+    declare: Callable[[str], None],
+) -> None:
+    rows = '[rows.plain]\n[rows.other]\nset = { "train.rate" = [0.1, 0.2] }\n'
+    declare(f'set = {{ "train.rate" = 0.5, "train.epochs" = 2 }}\n{toy_table(rows)}')
+    plain, other = (row_of("toys", name)[1] for name in ("plain", "other"))
+    table = read_table("toys")
+    assert plain.given(table, "0.9") == {"data.agreement": "0.9", "train.rate": 0.5, "train.epochs": 2}
+    assert other.given(table, "0.9") == {"data.agreement": "0.9", "train.rate": 0.2, "train.epochs": 2}
+
+
+def test_the_papers_tables_train_on_all_digits() -> None:
+    for name in (name for name in tables() if name.startswith("colored-mnist")):
+        table = read_table(name)
+        for line in table.rows:
+            given = line.given(table, table.columns[0])
+            plan = resolve(line.method, DATASETS[table.task], experiment(table.task), given, line.preset)
+            assert plan.data["validation"] == 0, (name, line.name)
 
 
 @pytest.mark.parametrize(("name", "row"), CELLS)

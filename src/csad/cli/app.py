@@ -10,6 +10,8 @@ import typer
 
 from csad import __version__
 from csad.cli.console import Console, one_sentence
+from csad.cli.options import DataRoot, Deterministic, Device, Folder, Json, KeepWeights, NoRecord, Quiet, Settings
+from csad.cli.tables import reproduce
 from csad.errors import InputError, unknown
 
 app = typer.Typer(
@@ -17,28 +19,6 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-
-Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout, nothing else there.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
-DataRoot = Annotated[
-    Path | None, typer.Option("--data-root", envvar="CSAD_DATA", help="The folder that holds the data sets.")
-]
-Device = Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N.")]
-Deterministic = Annotated[bool, typer.Option("--deterministic", help="Only deterministic algorithms.")]
-NoRecord = Annotated[bool, typer.Option("--no-record", help="On a GPU, step by step instead of as a CUDA graph.")]
-KeepWeights = Annotated[bool, typer.Option("--keep-weights", help="Of many runs, keep the weights too.")]
-Settings = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set", metavar="NAME=VALUE", help="A setting: debias_weight=2, train.epochs=3, data.x=…, net.x=…; several "
-        "values make a sweep: debias_weight=.1,1,10."
-    ),
-]  # fmt: skip
-Overrides = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="A setting for all rows, in place of the table's own."),
-]
-Folder = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")]
 
 
 def _version(wanted: bool) -> None:
@@ -162,7 +142,7 @@ def _sweep(
         typer.echo(f"Runs: {made.out}")
 
     console.answer(answer, show)
-    _tell_lost(made.lost)
+    console.tell_lost(made.lost)
 
 
 def _spread(line: dict[str, Any], split: str, name: str) -> str:
@@ -182,96 +162,7 @@ def _seeds(text: str) -> list[int]:
     return seeds
 
 
-@app.command()
-@one_sentence
-def reproduce(
-    table: Annotated[str, typer.Argument(metavar="TABLE", help="csad list tables.")],
-    methods: Annotated[str, typer.Option(help="Some rows only: csad,vanilla.")] = "",
-    columns: Annotated[str, typer.Option(help="Some columns only: 0.020,0.050.")] = "",
-    seeds: Annotated[
-        int | None,
-        typer.Option(help="How many seeds; if not given the table's own, with --check as many as committed."),
-    ] = None,
-    set_: Overrides = None,
-    check: Annotated[
-        bool, typer.Option("--check", help="Hold a committed table against fresh runs with other seeds: pass or fail.")
-    ] = False,
-    against: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="What --check reads; docs/results/TABLE.json if not given.")
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Where runs and table go; runs/TABLE, or runs/TABLE-check, if not given.")
-    ] = None,
-    keep_weights: KeepWeights = False,
-    device: Device = "auto",
-    deterministic: Deterministic = False,
-    no_record: NoRecord = False,
-    data_root: DataRoot = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
-) -> None:
-    """Make a table of the paper, the paper's numbers beside ours; what is there already is not done again."""
-    import shlex
-
-    from csad.experiments.plan import from_words
-    from csad.experiments.reproduce import reproduce as make_table
-    from csad.report.tables import as_json as table_as_json
-    from csad.report.tables import as_rows, captions
-
-    console = Console(as_json, quiet)
-    told = [f"--{name} {shlex.quote(str(value))}" for name, value in
-            (("methods", methods), ("columns", columns), ("seeds", seeds), ("against", against)) if value]  # fmt: skip
-    told += [f"--set {shlex.quote(word)}" for word in set_ or []]
-    options: dict[str, Any] = {
-        "rows": _names(methods), "columns": _names(columns), "seeds": seeds, "settings": from_words(set_ or []),
-        "out": out, "keep_weights": keep_weights, "device": device, "deterministic": deterministic,
-        "record": not no_record, "data_root": data_root, "teller": console,
-        "command": " ".join(["csad reproduce", table, *["--check"] * check, *told]),
-    }  # fmt: skip
-    if check:
-        _check(console, table, against, options)
-        return
-    if against is not None:
-        raise InputError("--against names the file that --check reads: give --check too.")
-    made = make_table(table, **options)
-
-    def show() -> None:
-        console.table(made.table.title, *as_rows(made.table))
-        for line in captions(made.table):
-            typer.echo(line)
-        typer.echo(f"Written: {made.path}.json, .md, .tex")
-
-    console.answer(table_as_json(made.table) | {"out": str(made.path.parent), "lost": made.lost}, show)
-    _tell_lost(made.lost)
-
-
-def _check(console: Console, table: str, against: Path | None, options: dict[str, Any]) -> None:
-    from csad.experiments.check import check
-    from csad.report.checks import as_json, as_rows, captions
-
-    made = check(table, against=against, **options)
-
-    def show() -> None:
-        console.table(f"Check of {table}: {made.check.fresh.title}", *as_rows(made.check))
-        for line in captions(made.check):
-            typer.echo(line)
-        typer.echo(f"Written: {made.path}.json, .md, .tex")
-
-    console.answer(as_json(made.check) | {"out": str(made.path.parent), "lost": made.lost}, show)
-    _tell_lost(made.lost)
-    if not made.check.passed:
-        raise typer.Exit(1)
-
-
-def _tell_lost(runs: list[str]) -> None:
-    """Names the runs that diverged, if any: what was asked for is then not whole, which the exit code says."""
-    if runs:
-        typer.echo(f"csad: Lost, since they diverged: {', '.join(runs)}.", err=True)
-        raise typer.Exit(1)
-
-
-def _names(text: str) -> list[str]:
-    return [word.strip() for word in text.split(",") if word.strip()]
+app.command()(reproduce)
 
 
 @app.command()

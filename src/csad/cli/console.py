@@ -71,6 +71,12 @@ class Console:
         else:
             show()
 
+    def tell_lost(self, runs: Sequence[str]) -> None:
+        """Names the runs that diverged, if any: what was asked for is then not whole, which the exit code says."""
+        if runs:
+            typer.echo(f"csad: Lost, since they diverged: {', '.join(runs)}.", err=True)
+            raise typer.Exit(1)
+
     def table(self, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         """Prints a table on stdout; a column of numbers stands to the right."""
         from rich.console import Console as Rich

@@ -6,11 +6,10 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 from csad.errors import InputError
-from csad.experiments.listeners import Teller
-from csad.experiments.many import Campaign
+from csad.experiments.many import Campaign, Means
 from csad.experiments.reproduce import Entry, fill, write
 from csad.experiments.table import Table, read_table
 from csad.report.checks import Check, verdict_of
@@ -36,13 +35,8 @@ def check(
     settings: Mapping[str, Any] | None = None,
     against: str | Path | None = None,
     out: str | Path | None = None,
-    device: str = "auto",
-    deterministic: bool = False,
-    record: bool = True,
-    keep_weights: bool = False,
-    data_root: str | Path | None = None,
-    teller: Teller | None = None,
     command: str = "",
+    **means: Unpack[Means],
 ) -> Checked:
     """Whether fresh runs agree with a table's JSON, ``against``: docs/results/TABLE.json if not given.
 
@@ -61,10 +55,7 @@ def check(
         for (row, column), cells in zip(places, asked, strict=True)
     ]
     folder = Path(out) if out is not None else Path("runs") / f"{name}-check"
-    campaign = Campaign.at(
-        folder / "shared", device=device, deterministic=deterministic, record=record, data_root=data_root,
-        keep_weights=keep_weights, teller=teller,
-    )  # fmt: skip
+    campaign = Campaign.at(folder / "shared", **means)
     fresh, lost = fill(campaign, table, entries, folder, command)
     path = folder / f"{name}-check"
     write(fresh, path)

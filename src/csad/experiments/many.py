@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from csad.data.check import check_trainable
 from csad.data.samples import Dataset
@@ -92,6 +92,17 @@ class Ready:
         return json.dumps(told, sort_keys=True)
 
 
+class Means(TypedDict, total=False):
+    """How many runs are trained, whatever they are: the options that a sweep, a table and a check have in common."""
+
+    device: str  # auto, cpu, cuda or cuda:N
+    deterministic: bool  # only deterministic algorithms
+    record: bool  # on a GPU, as a CUDA graph
+    keep_weights: bool  # beside the figures
+    data_root: str | Path | None  # the folder that holds the data sets
+    teller: Teller | None  # hears what goes on
+
+
 class Campaign:
     """Trains what is asked for: data are read once, shared pretraining is done once, finished runs are left alone."""
 
@@ -110,14 +121,14 @@ class Campaign:
         cls,
         scratch: Path,
         *,
-        device: str,
-        deterministic: bool,
-        record: bool,
-        data_root: str | Path | None,
-        keep_weights: bool,
-        teller: Teller | None,
+        device: str = "auto",
+        deterministic: bool = False,
+        record: bool = True,
+        keep_weights: bool = False,
+        data_root: str | Path | None = None,
+        teller: Teller | None = None,
     ) -> Campaign:
-        """A campaign as a user asks for it."""
+        """A campaign as a user asks for it: with the options of Means."""
         way = Way(choose_device(device), deterministic, record)
         root = Path(data_root) if data_root is not None else None
         return cls(scratch, way, teller or Silent(), data_root=root, keep_weights=keep_weights)

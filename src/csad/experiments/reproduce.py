@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 from csad.errors import Diverged
 from csad.experiments.build import plan_run
 from csad.experiments.folder import write_whole
 from csad.experiments.forecast import carry_out
-from csad.experiments.listeners import Teller
-from csad.experiments.many import Campaign, Ready, Wanted
+from csad.experiments.many import Campaign, Means, Ready, Wanted
 from csad.experiments.probing import LEAKAGE
 from csad.experiments.table import Row, Table, read_table
 from csad.report.tables import ResultTable, as_json, as_latex, as_markdown, cell_of
@@ -42,13 +41,8 @@ def reproduce(
     seeds: int | None = None,
     settings: Mapping[str, Any] | None = None,
     out: str | Path | None = None,
-    device: str = "auto",
-    deterministic: bool = False,
-    record: bool = True,
-    keep_weights: bool = False,
-    data_root: str | Path | None = None,
-    teller: Teller | None = None,
     command: str = "",
+    **means: Unpack[Means],
 ) -> Reproduced:
     """The table, its runs trained where they are not there yet; written to ``out`` as JSON, Markdown and LaTeX.
 
@@ -61,10 +55,7 @@ def reproduce(
         Entry(row, column, numbers) for row in table.chosen_rows(rows) for column in table.chosen_columns(columns)
     ]
     folder = Path(out) if out is not None else Path("runs") / name
-    campaign = Campaign.at(
-        folder / "shared", device=device, deterministic=deterministic, record=record, data_root=data_root,
-        keep_weights=keep_weights, teller=teller,
-    )  # fmt: skip
+    campaign = Campaign.at(folder / "shared", **means)
     result, lost = fill(campaign, table, entries, folder, command)
     # A part of a table never takes the place of the whole one.
     path = folder / (f"{name}-part" if rows or columns or seeds or settings else name)

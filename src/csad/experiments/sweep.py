@@ -8,13 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, stdev
-from typing import Any
+from typing import Any, Unpack
 
 from csad.errors import InputError
 from csad.experiments.build import maker_of, plan_run
 from csad.experiments.forecast import carry_out
-from csad.experiments.listeners import Teller
-from csad.experiments.many import Campaign, Wanted
+from csad.experiments.many import Campaign, Means, Wanted
 from csad.experiments.plan import tuple_settings
 from csad.experiments.train import checked_seed
 
@@ -83,18 +82,13 @@ def sweep(
     shared: str | Path | None = None,
     resume: bool = False,
     force: bool = False,
-    device: str = "auto",
-    deterministic: bool = False,
-    record: bool = True,
-    keep_weights: bool = False,
-    data_root: str | Path | None = None,
-    teller: Teller | None = None,
+    **means: Unpack[Means],
 ) -> Sweep:
     """Trains every combination of the settings' values and the seeds; each run is a folder below ``out``.
 
     ``settings={"debias_weight": [0.1, 1, 10]}`` is what ``--set debias_weight=0.1,1,10`` means. Runs that differ only
     in numbers are trained as one program, and pretraining that they share once; it is kept in ``shared``, which several
-    sweeps may have in common.
+    sweeps may have in common. ``means`` are ``device``, ``data_root``, ``keep_weights`` and the like: see Means.
     """
     if not isinstance(task, str | Path):
         raise InputError(f"A sweep needs a data set's name or an .npz file, not a {type(task).__name__}.")
@@ -102,10 +96,7 @@ def sweep(
     if not seeds or len(set(seeds)) < len(seeds):
         raise InputError(f"seeds must be one seed or more, each once, not {seeds}.")
     place = Path(out) if out is not None else Path("runs") / f"{Path(task).stem}-{method}-sweep"
-    campaign = Campaign.at(
-        Path(shared) if shared is not None else place / "shared", device=device, deterministic=deterministic,
-        record=record, data_root=data_root, keep_weights=keep_weights, teller=teller,
-    )  # fmt: skip
+    campaign = Campaign.at(Path(shared) if shared is not None else place / "shared", **means)
     combinations = variants(given, tuple_settings(method, maker_of(task), given))
     varied = tuple(name for name in given if len({str(values[name]) for values in combinations}) > 1)
     wanted, about = [], []
