@@ -15,22 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from iteration import made_up_digits
+from iteration import made_method, made_up_digits
 from torch import Tensor
 
-from csad.data.samples import Task
-from csad.experiments.build import build
-from csad.experiments.plan import experiment, resolve
 from csad.methods.method import Method
 from csad.training.device import choose_device, computing_in, wait
 
 ROWS = 256
 IN_A_ROW = 10  # batches of one turn
-
-
-def made_method(task: Task, name: str) -> Method:
-    """The method with Colored MNIST's settings and fresh weights, ready to predict."""
-    return build(task, name, resolve(name, None, {**experiment("colored-mnist"), "data": {}}, {}), seed=0).eval()
 
 
 def parameters_used(method: Method, x: Tensor) -> int:
@@ -55,7 +47,7 @@ def measure(names: list[str], device: torch.device, turns: int) -> list[dict[str
     """A line for each method."""
     dataset = made_up_digits()
     x = dataset.view(dataset.train.x[:ROWS].to(device))
-    methods = {name: made_method(dataset.task, name).to(device) for name in names}
+    methods = {name: made_method(dataset.task, name).eval().to(device) for name in names}
     used = {name: parameters_used(method, x) for name, method in methods.items()}
     best = dict.fromkeys(names, float("inf"))
     for number in range(turns + 1):

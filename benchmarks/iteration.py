@@ -23,7 +23,7 @@ import torch
 from textbook import Textbook
 
 from csad.data.coloring import colored
-from csad.data.samples import Dataset
+from csad.data.samples import Dataset, Task
 from csad.experiments.build import build
 from csad.experiments.plan import experiment, resolve
 from csad.methods.method import Method
@@ -45,11 +45,10 @@ def made_up_digits() -> Dataset:
     return colored("made-up", digits, threshold=128, color_variance=0.02, seed=0)
 
 
-def made_method(dataset: Dataset, batch_size: int, seed: int, precision: str) -> Method:
-    """CSAD with the authors' settings for Colored MNIST."""
-    given = {"train.batch_size": batch_size, "train.precision": precision, "train.average": 0.0, "debias_weight": 1.0}
-    plan = resolve("csad", None, {**experiment("colored-mnist"), "data": {}}, given)
-    return build(dataset.task, "csad", plan, seed)
+def made_method(task: Task, name: str, seed: int = 0, **given: Any) -> Method:
+    """The method with Colored MNIST's settings, but for those given, and fresh weights."""
+    settings = {key.replace("__", "."): value for key, value in given.items()}
+    return build(task, name, resolve(name, None, {**experiment("colored-mnist"), "data": {}}, settings), seed)
 
 
 def textbook_iteration(dataset: Dataset, batch_size: int, device: torch.device) -> Callable[[], Any]:
@@ -68,7 +67,9 @@ def textbook_iteration(dataset: Dataset, batch_size: int, device: torch.device) 
 
 def our_iteration(dataset: Dataset, batch_size: int, runs: int | None, way: Way, precision: str) -> Callable[[], Any]:
     """One iteration of ours: of one run alone, or of a stack of them."""
-    methods = [made_method(dataset, batch_size, seed, precision) for seed in range(runs or 1)]
+    # As the authors train: no average of the weights.
+    given = {"train__batch_size": batch_size, "train__precision": precision, "train__average": 0.0}
+    methods = [made_method(dataset.task, "csad", seed, **given) for seed in range(runs or 1)]
     course, number = methods[0].course, len(methods[0].schedule()) - 1
     if runs is None:
         alone: Runs = Alone(methods[0].to(way.device))

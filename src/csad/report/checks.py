@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from csad.report.paired import TAIL, student
 from csad.report.tables import MISSING, Cell, ResultTable
 
-LEVEL = 0.95
 # Three seeds can lie together by chance, and would then let nothing pass: a gap this small is not worth a fail.
 LEAST_STD = 0.002
 
@@ -19,9 +19,7 @@ def prediction_interval(mean: float, std: float, n: int, m: int) -> tuple[float,
 
     mean ± t · s · √(1/n + 1/m), t being Student's for n − 1 degrees of freedom.
     """
-    from scipy.stats import t  # type: ignore[import-untyped]
-
-    half = float(t.ppf((1 + LEVEL) / 2, n - 1)) * max(std, LEAST_STD) * math.sqrt(1 / n + 1 / m)
+    half = student(n) * max(std, LEAST_STD) * math.sqrt(1 / n + 1 / m)
     return mean - half, mean + half
 
 
@@ -101,7 +99,7 @@ def as_rows(check: Check) -> tuple[list[str], list[list[str]]]:
         names = [labels.get(was.method, was.method), was.column, labels.get(was.metric, was.metric.replace("_", " "))]
         rows.append([*names, _shown(was), _shown(one.fresh), interval, "pass" if one.passed else f"fail: {one.side}"])
     column = check.fresh.column_title or "Column"
-    return ["Method", column, "Figure", "Committed", "Fresh", f"{100 * LEVEL:.0f} % interval", "Verdict"], rows
+    return ["Method", column, "Figure", "Committed", "Fresh", "95 % interval", "Verdict"], rows
 
 
 def captions(check: Check) -> list[str]:
@@ -111,7 +109,7 @@ def captions(check: Check) -> list[str]:
         f"Committed: {check.against}. Fresh: new runs, with seeds that it does not hold: {seeds}.",
         "A cell passes if the mean of its m fresh runs lies within mean ± t · s · √(1/n + 1/m) of its n committed "
         f"ones, s being at least {LEAST_STD}. "
-        f"Where nothing has changed, about one cell in {1 / (1 - LEVEL):.0f} fails by chance.",
+        f"Where nothing has changed, about one cell in {1 / (2 * TAIL):.0f} fails by chance.",
         *check.fresh.notes,
         f"{passed} of {len(check.verdicts)} cells pass.",
     ]

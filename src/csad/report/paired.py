@@ -12,6 +12,13 @@ HOLDS, FAILS, CANNOT_TELL, NOT_MEASURED = "holds", "fails", "cannot tell", "not 
 TAIL = 0.025  # what a 95 % interval leaves out on each side
 
 
+def student(n: int) -> float:
+    """How many standard errors the 95 % interval of n runs reaches to either side: t(.975, n − 1)."""
+    from scipy.stats import t
+
+    return float(t.ppf(1 - TAIL, n - 1))
+
+
 @dataclass(frozen=True)
 class Comparison:
     """A difference, one figure per seed: it holds if its interval lies above one mark, fails if below another."""
@@ -35,11 +42,9 @@ class Comparison:
     @cached_property
     def interval(self) -> tuple[float, float]:
         """The mean ± t(.975, n − 1) standard errors."""
-        from scipy.stats import t  # type: ignore[import-untyped]
-
         if len(self.values) < 2:
             return -math.inf, math.inf
-        half = float(t.ppf(1 - TAIL, len(self.values) - 1)) * self.error
+        half = student(len(self.values)) * self.error
         return self.mean - half, self.mean + half
 
     @cached_property
