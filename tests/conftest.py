@@ -1,4 +1,10 @@
-"""Shared by all tests: one torch thread per worker, and small trainings."""
+"""Shared by all tests: one torch thread per worker and per command it starts, and small trainings."""
+
+import os
+
+# Before torch is imported: commands that tests start inherit it. Two threads each, beside a second worker, would wait
+# for one another on two cores, some ten times as long.
+os.environ["OMP_NUM_THREADS"] = "1"
 
 import pytest
 import torch

@@ -5,6 +5,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,18 @@ TRAIN = [sys.executable, "-m", "csad", "train", "toy-table", "--method", "csad",
 
 def run(out: Path, *more: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([*TRAIN, "--out", str(out), *more], capture_output=True, text=True)
+
+
+@contextmanager
+def started(out: Path) -> Iterator[subprocess.Popen[str]]:
+    """The same command, going on beside the test, and never left behind by it."""
+    with subprocess.Popen(
+        [*TRAIN, "--out", str(out)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as running:
+        try:
+            yield running
+        finally:
+            running.kill()
 
 
 def weights(out: Path) -> dict[str, torch.Tensor]:
@@ -46,14 +60,12 @@ def test_a_run_that_was_stopped_in_the_middle_ends_with_the_same_weights(
 ) -> None:
     out = tmp_path / "run"
     last = max(steps(whole))
-    running = subprocess.Popen([*TRAIN, "--out", str(out)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    deadline = time.monotonic() + 120
-    while max(steps(out), default=0) < last * 0.85:
-        assert running.poll() is None, "it came to its end before it could be stopped"
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-    running.send_signal(number)
-    stdout, stderr = running.communicate(timeout=60)
+    with started(out) as running:
+        while max(steps(out), default=0) < last * 0.85:
+            assert running.poll() is None, "it came to its end before it could be stopped"
+            time.sleep(0.02)
+        running.send_signal(number)
+        stdout, stderr = running.communicate()
     assert not (out / "result.json").exists()
     if number != signal.SIGKILL:
         assert running.returncode == 130
