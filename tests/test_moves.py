@@ -25,7 +25,7 @@ def changed_parts(before, after):
 def test_each_update_changes_the_parts_it_moves_and_no_other(make, method_name):
     dataset, method = make("toy-table", method_name)
     batches = OwnBatches(dataset, method.course, 0, torch.device("cpu"))
-    method.prepare(batches.train)
+    method.prepare(batches.train, batches.view)
     rows = batches.order(0, 0)[0]
     seen = 0
     for stage in method.schedule():
@@ -56,7 +56,7 @@ def test_every_part_that_predicts_is_moved_by_some_update(make, method_name):
 def test_an_update_leaves_no_gradient_behind(make, method_name, momentum):
     dataset, method = make("toy-table", method_name)
     batches = OwnBatches(dataset, method.course, 0, torch.device("cpu"))
-    method.prepare(batches.train)
+    method.prepare(batches.train, batches.view)
     rows = batches.order(0, 0)[0]
     source = lambda gradient: encode(Alone(method), batches, rows, gradient)  # noqa: E731
     runs, rate = Alone(method), torch.tensor(1e-3, dtype=torch.float64)

@@ -54,6 +54,15 @@ def test_a_head_without_hidden_layers_is_one_linear_layer() -> None:
     assert weights(nets.estimator_net()) == (32 * 16 + 16) + (16 * 4 + 4)
 
 
+def test_without_a_branch_the_heads_read_h_itself() -> None:
+    nets = Nets(Sizes("mlp", branch=0, head=(), estimator=(4,), settings={"hidden": (100,)}), (41,), 2, (2,))
+    h = nets.extractor()(torch.ones(3, 41))
+    assert nets.branch()(h) is h
+    # The two-layer net of the fairness papers, 41-100-2.
+    assert weights(nets.extractor()) + weights(nets.branch()) + weights(nets.target_head()) == 4402
+    assert nets.estimator_net()(h).shape == (3, 4)
+
+
 def test_a_branch_is_linear_unless_a_relu_is_asked_for() -> None:
     h = torch.randn(50, 64, generator=torch.Generator().manual_seed(0))
     plain = Nets(Sizes("mlp"), (8,), 2, (2,)).branch()
@@ -240,7 +249,7 @@ def test_a_module_without_features_is_an_input_error() -> None:
         _ = Nets(Sizes(Nothing()), (8,), 2, (2,)).features
 
 
-@pytest.mark.parametrize("wrong", [{"branch": 0}, {"branch": -1}, {"head": (4, 0)}, {"estimator": (-2,)}])
+@pytest.mark.parametrize("wrong", [{"branch": -1}, {"head": (4, 0)}, {"estimator": (-2,)}])
 def test_a_part_must_have_a_width(wrong: dict[str, int]) -> None:
     with pytest.raises(InputError, match=f"must be 1 or more, not net.{next(iter(wrong))} = "):
         Sizes("mlp", **wrong)

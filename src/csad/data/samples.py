@@ -147,11 +147,16 @@ def as_float(x: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Dataset:
-    """A task with its splits by name ("train", "test", …); ``view`` turns stored x into what F sees."""
+    """A task with its splits by name ("train", "test", …); ``view`` turns stored x into what F sees.
+
+    ``consistency`` names figures and, for each, the copies of a split ("husband" of "test" is the split
+    "test:husband") that differ from one another in nothing that should matter: what is predicted for them should agree.
+    """
 
     task: Task
     splits: Mapping[str, Samples]
     view: Callable[[Tensor], Tensor] = as_float
+    consistency: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def train(self) -> Samples:

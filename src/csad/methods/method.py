@@ -163,8 +163,12 @@ class Method(nn.Module, ABC):
     def schedule(self) -> tuple[Stage, ...]:
         """The stages of training, in order."""
 
-    def prepare(self, train: Samples) -> None:
-        """Sets buffers that follow from the training data."""
+    def prepare(self, train: Samples, view: Callable[[Tensor], Tensor]) -> None:
+        """Sets buffers that follow from the training data; ``view`` turns stored x into what is to be seen of it."""
+
+    def seen(self, x: Tensor) -> Tensor:
+        """x as F is to see it: all of it, unless a method hides a part."""
+        return x
 
     def hold(self, **numbers: float) -> None:
         """Holds settings, none below 0, as buffers: numbers in which stacked runs may differ."""
@@ -202,7 +206,7 @@ class Method(nn.Module, ABC):
 
     def encode(self, batch: Batch) -> Features:
         """h = F(x), the only costly part."""
-        h: Tensor = self.F(batch.x)
+        h: Tensor = self.F(self.seen(batch.x))
         return h
 
     def target_loss(self, e: Encoded) -> Tensor:
@@ -211,12 +215,12 @@ class Method(nn.Module, ABC):
 
     def features(self, x: Tensor) -> dict[str, Tensor]:
         """What the model knows of x, layer by layer: h and h_y, for probes and for transform."""
-        h = self.F(x)
+        h = self.F(self.seen(x))
         return {"h": h, "h_y": self.D_y(h)}
 
     def predict(self, x: Tensor) -> Tensor:
         """P_y(D_y(F(x))): logits (n, classes), two columns for a binary target too."""
-        logits: Tensor = self.P_y(self.D_y(self.F(x)))
+        logits: Tensor = self.P_y(self.D_y(self.F(self.seen(x))))
         return logits
 
     def symptoms(self, stage: str, curves: Mapping[str, Sequence[float]]) -> list[str]:

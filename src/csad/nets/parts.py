@@ -26,14 +26,14 @@ class Sizes:
     """
 
     backbone: str | nn.Module = "conv"
-    branch: int = 128  # D: h → h_y and h → h_b, one linear layer
+    branch: int = 128  # D: h → h_y and h → h_b, one linear layer; 0: none, h_y is h
     branch_relu: bool = False  # a ReLU after D: none in the authors' code
     head: tuple[int, ...] = (64,)  # hidden layers of P
     estimator: tuple[int, ...] = (128, 64, 64)  # layers of M_y and M_b; the supplement prints 64, 32, 32
     settings: Mapping[str, Any] = field(default_factory=dict)  # of the backbone
 
     def __post_init__(self) -> None:
-        at_least_one(branch=self.branch, head=self.head, estimator=self.estimator)
+        at_least_one(branch=self.branch or 1, head=self.head, estimator=self.estimator)
 
 
 @dataclass(frozen=True)
@@ -54,24 +54,31 @@ class Nets:
 
     def branch(self) -> nn.Module:
         """D: h → h_y or h_b."""
+        if self.sizes.branch == 0:
+            return nn.Identity()
         linear = dense((self.features, self.sizes.branch))
         return nn.Sequential(*linear, nn.ReLU()) if self.sizes.branch_relu else linear
 
     def target_head(self) -> nn.Module:
         """P_y: h_y → logits (n, outputs)."""
-        return dense((self.sizes.branch, *self.sizes.head, self.outputs))
+        return dense((self.branch_width, *self.sizes.head, self.outputs))
 
     def bias_heads(self) -> nn.Module:
         """P_b: h_b → a list of logits, one per bias column."""
-        return Heads([dense((self.sizes.branch, *self.sizes.head, size)) for size in self.bias_outputs])
+        return Heads([dense((self.branch_width, *self.sizes.head, size)) for size in self.bias_outputs])
 
     def estimator_net(self) -> nn.Module:
         """M_y or M_b: features of a branch → the space in which they are compared."""
-        return dense((self.sizes.branch, *self.sizes.estimator))
+        return dense((self.branch_width, *self.sizes.estimator))
 
     def critic(self, labels: int) -> nn.Module:
         """M of MINE: features of a branch beside so many numbers of labels → one score."""
-        return dense((self.sizes.branch + labels, *self.sizes.estimator, 1))
+        return dense((self.branch_width + labels, *self.sizes.estimator, 1))
+
+    @property
+    def branch_width(self) -> int:
+        """The width of h_y and h_b."""
+        return self.sizes.branch or self.features
 
     @cached_property
     def features(self) -> int:

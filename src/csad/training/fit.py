@@ -47,7 +47,7 @@ def fit(
         if resume and keep and keep.exists():
             training.take_up(checkpoint.load(keep))
         else:
-            method.prepare(batches.train)
+            method.prepare(batches.train, dataset.view)
             log.cut(0)
         training.run()
     method.eval()
@@ -72,7 +72,7 @@ def fit_many(
     What ``keep`` holds is taken up first. Else each run begins with its state in ``starts``, or from fresh weights.
     """
     for method, dataset in zip(methods, datasets, strict=True):
-        method.prepare(dataset.train)
+        method.prepare(dataset.train, dataset.view)
     for method, start in zip(methods, starts, strict=True) if starts else ():
         own = Alone(method).state
         checkpoint.put(start.weights, {name: own[name] for name in start.weights})
