@@ -1,9 +1,9 @@
-"""Runs named sweeps of the search for a recipe on Colored MNIST, without the test digits; one JSON line per run.
+"""Runs named sweeps of a search for settings, without the test rows; one JSON line per run.
 
-    python benchmarks/search.py s1 w1 --data-root DATA --out docs/results/colored-mnist-search
+    python benchmarks/search.py colored-mnist s1 w1 --data-root DATA
 
-The sweeps are declared in docs/results/colored-mnist-search/stacks.toml; what one does not set is as in the authors'
-code, but for the digits that are held out. Only MNIST's training files are read.
+The sweeps of a search are declared in docs/results/TASK-search/stacks.toml, what all have in common in its section
+``common``; figures are those of the validation split.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ from csad.experiments.listeners import Silent
 from csad.experiments.sweep import sweep
 from csad.training.log import Log
 
-HELD_OUT = {"data.validation": "5000", "data.test": "false", "train.partial": "fill"}
-STACKS = Path(__file__).parent.parent / "docs" / "results" / "colored-mnist-search" / "stacks.toml"
+RESULTS = Path(__file__).parent.parent / "docs" / "results"
 
 
 class Aloud(Silent):
@@ -41,38 +40,46 @@ def curve(folder: Path) -> list[tuple[int, float]]:
     return [(line["step"], round(line["validation"]["accuracy"], 4)) for line in lines]
 
 
-def search(name: str, told: dict[str, Any], out: Path, runs: Path, data_root: Path | None) -> None:
-    """Runs one sweep and writes its lines."""
+def search(name: str, told: dict[str, Any], common: dict[str, Any], runs: Path, data_root: Path | None) -> list[Any]:
+    """Runs one sweep; gives a line for each of its runs."""
     start = time.monotonic()
-    method, seeds = told.get("method", "csad"), told.get("seeds", [0])
-    settings = {**HELD_OUT, "train.precision": "tf32", **{key: str(v) for key, v in told["set"].items()}}
+    method, seeds, metrics = told.get("method", "csad"), told.get("seeds", [0]), common["metrics"]
+    settings = {key: str(value) for key, value in (common["set"] | told["set"]).items()}
     made = sweep(
-        "colored-mnist", method, preset="authors", seeds=seeds, settings=settings, out=runs / name,
-        shared=runs / "shared", resume=True, data_root=data_root, teller=Aloud(),
+        common["task"], method, preset=told.get("preset", common.get("preset", "")), seeds=seeds, settings=settings,
+        out=runs / name, shared=runs / "shared", resume=True, data_root=data_root, teller=Aloud(),
     )  # fmt: skip
     found = []
     for run in made.runs:
         if run["result"]:
-            metrics = {split: run["result"]["metrics"][split]["accuracy"] for split in ("validation", "train")}
-            told_of = {"stack": name, "method": method, "values": run["values"], "seed": run["seed"]}
-            found.append(told_of | metrics | {"curve": curve(made.out / run["name"])})
-            print(f"{metrics['validation']:.4f} {metrics['train']:.4f} {run['name']}", flush=True)
-    out.mkdir(parents=True, exist_ok=True)
-    (out / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in found))
+            held_out, trained_on = (run["result"]["metrics"][split] for split in ("validation", "train"))
+            line = {"stack": name, "method": method, "values": run["values"], "seed": run["seed"]}
+            line |= {"validation": held_out[metrics[0]], "train": trained_on[metrics[0]]}
+            line |= {"curve": curve(made.out / run["name"])}
+            if len(metrics) > 1:
+                line["figures"] = {metric: round(held_out[metric], 5) for metric in metrics}
+            found.append(line)
+            print(" ".join(f"{held_out[metric]:.4f}" for metric in metrics), run["name"], flush=True)
     print(f"{name}: {len(found)} runs in {time.monotonic() - start:.0f} s, lost: {made.lost}", flush=True)
+    return found
 
 
 def main() -> None:
     """Runs the sweeps that are named."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("task")
     parser.add_argument("names", nargs="+")
-    parser.add_argument("--out", type=Path, default=STACKS.parent)
+    parser.add_argument("--out", type=Path, help="docs/results/TASK-search if not given")
     parser.add_argument("--runs", type=Path, default=Path("runs/search"))
     parser.add_argument("--data-root", type=Path)
     options = parser.parse_args()
-    stacks = tomllib.loads(STACKS.read_text(encoding="utf-8"))
+    home = RESULTS / f"{options.task}-search"
+    stacks = tomllib.loads((home / "stacks.toml").read_text(encoding="utf-8"))
+    out = options.out or home
+    out.mkdir(parents=True, exist_ok=True)
     for name in options.names:
-        search(name, stacks[name], options.out, options.runs, options.data_root)
+        found = search(name, stacks[name], stacks["common"], options.runs / options.task, options.data_root)
+        (out / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in found))
 
 
 if __name__ == "__main__":

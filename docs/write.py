@@ -135,6 +135,7 @@ Sweep `{name}`: {about}.
 
 def recipes_page():
     stacks = tomllib.loads((SEARCH / "stacks.toml").read_text())
+    del stacks["common"]
     parts = [recipe(name, told) for name, told in stacks.items() if (SEARCH / f"{name}.jsonl").exists()]
     return "\n".join([RECIPES_HEAD, *parts])
 
@@ -142,7 +143,7 @@ def recipes_page():
 RECIPES_HEAD = """# Recipes tried on Colored MNIST
 
 Written by `make docs` from `colored-mnist-search/`; the sweeps are declared in its `stacks.toml` and were run with
-`python benchmarks/search.py NAME …` on one H200 (TF32). Figures are accuracies on the last 5,000 training digits,
+`python benchmarks/search.py colored-mnist NAME …` on one H200 (TF32). Figures are accuracies on the last 5,000 training digits,
 coloured at random, which were held out of training; the test digits were not on the machine. What a sweep does not set
 is as in the authors' code. In brackets the best on
 the way there, where it was watched. One seed each unless said otherwise: differences below about .004 say nothing. The

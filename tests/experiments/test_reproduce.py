@@ -211,6 +211,27 @@ def test_the_papers_numbers_stand_beside_ours(own: str, tmp_path: Path, heard: A
         assert text[0] == ("▲" if ours > theirs else "▼" if ours < theirs else "=")
 
 
+def test_a_seed_that_is_a_setting_gives_each_run_data_of_its_own(
+    declare: Callable[[str], None], tmp_path: Path, heard: Any
+) -> None:
+    one = {"column": "", "columns": ["Toys"], "seed_sets": "data.seed", "metrics": ["accuracy", "balanced_accuracy"]}
+    declare(toy_table("[rows.vanilla]\n[plot]\nx = 'accuracy'\ny = ['balanced_accuracy']\n", **one))
+    more = tmp_path / "tables" / "more.toml"
+    more.write_text(toy_table('[rows.vanilla]\ntable = "toys"\n[rows.other]\nmethod = "vanilla"\n', **one))
+    made = reproduce("toys", settings=QUICK, out=tmp_path / "toys", teller=heard)
+    found = results(tmp_path / "toys", "vanilla", "Toys")
+    assert [run["settings"]["data"]["seed"] for run in found] == [run["seed"] for run in found] == [3, 4]
+    assert any("2 runs in 1 program" in line for line in heard.said)
+    assert (tmp_path / "toys" / "toys-part.svg").read_text().startswith("<svg ")
+
+    # Another table that has this row takes the runs from where they are.
+    again = reproduce("more", settings=QUICK, out=tmp_path / "more", teller=heard)
+    assert "more: 4 runs, 2 of them are there already." in heard.said
+    assert again.cells[:2] == made.cells
+    assert not (tmp_path / "more" / "vanilla").exists()
+    assert not list((tmp_path / "more").glob("*.svg"))
+
+
 def test_runs_that_are_lost_are_in_no_cell_and_the_notes_say_so(own: str, tmp_path: Path, heard: Any) -> None:
     made = reproduce(own, settings=QUICK, out=tmp_path / "out", teller=heard)
     assert [(cell.method, cell.column, cell.n) for cell in made.cells] == [

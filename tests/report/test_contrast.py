@@ -1,4 +1,4 @@
-"""The colours of page.css, measured: text in every cell, and every series, can be seen in both themes."""
+"""The colours of plots.css, measured: text in every cell, and every series, can be seen in both themes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from csad.report.svg import TURN
 
 Array = NDArray[np.float64]
 
-# Björn Ottosson's OKLab, the space in which page.css mixes the heat scale.
+# Björn Ottosson's OKLab, the space in which plots.css mixes the heat scale.
 TO_CONE = np.array([[0.4122214708, 0.5363325363, 0.0514459929],
                     [0.2119034982, 0.6806995451, 0.1073969566],
                     [0.0883024619, 0.2817188376, 0.6299787005]])  # fmt: skip
@@ -24,7 +24,7 @@ TO_LAB = np.array([[0.2104542553, 0.7936177850, -0.0040720468],
 
 def themes() -> dict[str, dict[str, Array]]:
     """Linear light of each custom property: light, dark and print, in the order they are written."""
-    css = files("csad.report").joinpath("page.css").read_text(encoding="utf-8")
+    css = files("csad.report").joinpath("plots.css").read_text(encoding="utf-8")
     blocks = re.findall(r":root \{(.*?)\}", css, re.DOTALL)
     found = {}
     for name, block in zip(("light", "dark", "print"), blocks, strict=True):

@@ -167,6 +167,12 @@ def test_a_cell_with_fewer_runs_than_the_others_says_so() -> None:
     assert captions(short)[0] == expected
 
 
+def test_the_error_of_the_mean_may_be_shown_in_place_of_the_deviation() -> None:
+    shown = replace(TABLE, cells=[Cell("csad", "0.020", "accuracy", 0.95, 0.04, 16, None)], spread="standard error")
+    assert as_rows(shown)[1] == [["CSAD", ".950 ± .010"]]
+    assert captions(shown)[0] == "Cells: accuracy, mean ± standard error over 16 runs"
+
+
 def test_two_cells_in_one_place_are_an_error() -> None:
     with pytest.raises(ValueError, match="two cells for the same method, column and metric"):
         as_rows(replace(TABLE, cells=TABLE.cells * 2))

@@ -185,9 +185,11 @@ def _show_figures(console: Console, result: dict[str, Any], place: str) -> None:
 
     def show() -> None:
         names = list(dict.fromkeys(name for figures in metrics.values() for name in figures))
-        rows = [[split, *(f"{figures[name]:.4f}" for name in names)] for split, figures in metrics.items()]
+        columns = [
+            [f"{figures[name]:.4f}" if name in figures else "–" for name in names] for figures in metrics.values()
+        ]
         title = f"{result['method']} on {result['task']}, seed {result['seed']}"
-        console.table(title, ["split", *names], rows)
+        console.table(title, ["figure", *metrics], [list(row) for row in zip(names, *columns, strict=True)])
         typer.echo(f"Run: {place}")
 
     console.answer(result, show)

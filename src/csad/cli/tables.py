@@ -68,7 +68,8 @@ def reproduce(
         console.table(made.table.title, *as_rows(made.table))
         for line in captions(made.table):
             typer.echo(line)
-        typer.echo(f"Written: {made.path}.json, .md, .tex")
+        drawn = ", .svg" if made.path.with_name(f"{made.path.name}.svg").exists() else ""
+        typer.echo(f"Written: {made.path}.json, .md, .tex{drawn}")
 
     console.answer(table_as_json(made.table) | {"out": str(made.path.parent), "lost": made.lost}, show)
     console.tell_lost(made.lost)

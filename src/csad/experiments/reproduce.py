@@ -15,6 +15,7 @@ from csad.experiments.many import Campaign, Means, Ready, Wanted
 from csad.experiments.probing import LEAKAGE
 from csad.experiments.table import Row, Table, read_table
 from csad.report.tables import ResultTable, as_json, as_latex, as_markdown, cell_of
+from csad.report.tradeoff import tradeoff
 
 
 class Entry(NamedTuple):
@@ -44,7 +45,7 @@ def reproduce(
     command: str = "",
     **means: Unpack[Means],
 ) -> Reproduced:
-    """The table, its runs trained where they are not there yet; written to ``out`` as JSON, Markdown and LaTeX.
+    """The table, its runs trained where they are not there yet; written to ``out`` as JSON, Markdown, LaTeX and a plot.
 
     Some rows, columns or seeds, or other settings, make a part of the table, written as TABLE-part beside the whole.
     ``settings`` are laid over those of every row, and told in the table's notes.
@@ -60,6 +61,8 @@ def reproduce(
     # A part of a table never takes the place of the whole one.
     path = folder / (f"{name}-part" if rows or columns or seeds or settings else name)
     write(result, path)
+    if table.plot:
+        write_whole(path.with_name(f"{path.name}.svg"), tradeoff(result, table.plot["x"], table.plot["y"]))
     return Reproduced(result, path, lost)
 
 
@@ -77,10 +80,11 @@ def fill(
 
 def _ready(campaign: Campaign, table: Table, entry: Entry, folder: Path) -> list[Ready]:
     row, column, seeds = entry
-    _, plan = plan_run(table.task, row.method, row.given(table, column), row.preset, campaign.dataset)
+    home = folder if row.home == table.name else folder.with_name(row.home)
     found = []
     for seed in seeds:
-        name, out = f"{row.name} {column} seed {seed}", folder / row.name / column / str(seed)
+        _, plan = plan_run(table.task, row.method, row.given(table, column, seed), row.preset, campaign.dataset)
+        name, out = f"{row.name} {column} seed {seed}", home / row.name / column / str(seed)
         wanted = Wanted(name, table.task, row.method, seed, plan, out, table.split, table.metrics)
         found.append(campaign.ready(wanted, resume=True, force=False))
     return found
@@ -93,10 +97,9 @@ def _result(table: Table, entries: Sequence[Entry], ready: Sequence[Sequence[Rea
         results = {run.wanted.seed: result for run in runs if (result := run.result())}
         missing += [run.wanted.name for run in runs if run.wanted.seed not in results]
         environment = next((result["environment"] for result in results.values()), environment)
-        for number, metric in enumerate(table.metrics if results else ()):
+        for metric in table.metrics if results else ():
             values = {seed: float(result["metrics"][table.split][metric]) for seed, result in results.items()}
-            paper = row.paper_in(table, column) if number == 0 else None
-            found.append(cell_of(row.name, column, metric, values, paper))
+            found.append(cell_of(row.name, column, metric, values, row.paper_in(table, column, metric)))
     if not found:
         raise Diverged(f"No run of {table.name} came to its end: see the warnings above.")
     notes = [*table.notes, *([f"Lost, and in no cell: {', '.join(missing)}."] if missing else [])]
@@ -107,10 +110,16 @@ def _result(table: Table, entries: Sequence[Entry], ready: Sequence[Sequence[Rea
         command=command,
         environment=environment,
         cells=found,
-        labels={row.name: row.label for row in table.rows} | {m: LEAKAGE[m] for m in table.metrics if m in LEAKAGE},
+        labels={row.name: row.label for row in table.rows} | _metric_labels(table),
         column_title=table.column_title,
         notes=notes,
+        spread=table.spread,
     )
+
+
+def _metric_labels(table: Table) -> dict[str, str]:
+    known = LEAKAGE | table.labels
+    return {metric: known[metric] for metric in table.metrics if metric in known}
 
 
 def write(result: ResultTable, path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from typing import Any
 
@@ -22,17 +22,20 @@ class Row:
     method: str
     preset: str
     settings: dict[str, Any]
-    paper: tuple[float | None, ...]
+    paper: dict[str, tuple[float, ...]]  # by metric, a number for each column
+    home: str  # the table in whose folder its runs are kept
 
-    def given(self, table: Table, column: str) -> dict[str, Any]:
-        """The settings of this row's runs in a column."""
+    def given(self, table: Table, column: str, seed: int) -> dict[str, Any]:
+        """The settings of this row's run in a column with a seed."""
         number = table.columns.index(column)
         own = {key: value[number] if isinstance(value, list) else value for key, value in self.settings.items()}
-        return {table.column: column, **table.settings, **own}
+        moving = {table.column: column, table.seed_sets: seed}
+        return {key: value for key, value in moving.items() if key} | table.settings | own
 
-    def paper_in(self, table: Table, column: str) -> float | None:
+    def paper_in(self, table: Table, column: str, metric: str) -> float | None:
         """The paper's number in a column, if it has one."""
-        return self.paper[table.columns.index(column)] if self.paper else None
+        numbers = self.paper.get(metric)
+        return numbers[table.columns.index(column)] if numbers else None
 
 
 @dataclass(frozen=True)
@@ -42,9 +45,8 @@ class Table:
     name: str
     title: str
     task: str
-    metrics: tuple[str, ...]  # the paper's numbers are of the first
+    metrics: tuple[str, ...]
     split: str
-    column: str  # the setting that differs between columns
     column_title: str
     columns: tuple[str, ...]
     seeds: tuple[int, ...]
@@ -52,13 +54,19 @@ class Table:
     notes: tuple[str, ...]
     settings: dict[str, Any]  # of all rows, unless a row has its own
     rows: tuple[Row, ...]
+    column: str = ""  # the setting that differs between columns, if there are several
+    seed_sets: str = ""  # a setting that each run's seed is given to as well, such as the number of a split
+    spread: str = "standard deviation"  # what is printed after ±, or "standard error"
+    labels: dict[str, str] = field(default_factory=dict)  # how metrics are printed
+    plot: dict[str, Any] = field(default_factory=dict)  # metrics drawn against one another: x, and y, a list
 
     def with_settings(self, given: Mapping[str, Any]) -> Table:
         """The table with these settings laid over every row's, and a note that says so."""
         if not given:
             return self
-        if taken := {self.column, self.column.rpartition(".")[2]} & given.keys():
-            raise InputError(f"{taken.pop()} makes the columns of {self.name}: choose among them with --columns.")
+        for setting, what in ((self.column, "columns"), (self.seed_sets, "seeds")):
+            if taken := {setting, setting.rpartition(".")[2]} & given.keys():
+                raise InputError(f"{taken.pop()} makes the {what} of {self.name}: choose among them with --{what}.")
         rows = tuple(replace(row, settings=row.settings | dict(given)) for row in self.rows)
         told = ", ".join(f"{key}={value}" for key, value in given.items())
         return replace(self, rows=rows, notes=(*self.notes, f"All rows with {told} in place of the table's settings."))
@@ -100,20 +108,33 @@ def read_table(name: str) -> Table:
     if name not in tables():
         raise unknown("table", name, tables())
     told = tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
-    rows = [
-        Row(
-            name=row,
-            label=about.get("label", row),
-            method=about.get("method", row),
-            preset=about.get("preset", ""),
-            settings=about.get("set", {}),
-            paper=tuple(about.get("paper", ())),
-        )
-        for row, about in told.pop("rows").items()
-    ]
+    rows = [_row(name, row, about, told["metrics"]) for row, about in told.pop("rows").items()]
     settings = told.pop("set", {})
     lists = {key: tuple(value) for key, value in told.items() if isinstance(value, list)}
     return Table(name=name, settings=settings, rows=tuple(rows), **{**told, **lists})
+
+
+def _row(table: str, name: str, about: Mapping[str, Any], metrics: Sequence[str]) -> Row:
+    """A row as its section tells it; one that only names another table is that table's row, runs and all."""
+    if "table" in about:
+        other = read_table(about["table"])
+        row = next(row for row in other.rows if row.name == name)
+        paper = {metric: numbers for metric, numbers in row.paper.items() if metric in metrics}
+        return replace(row, settings=other.settings | row.settings, paper=paper)
+    paper = about.get("paper", {})
+    if isinstance(paper, list):  # a table of one metric needs not name it
+        paper = {metrics[0]: paper}
+    return Row(
+        name=name,
+        label=about.get("label", name),
+        method=about.get("method", name),
+        preset=about.get("preset", ""),
+        settings=about.get("set", {}),
+        paper={
+            metric: tuple(numbers) if isinstance(numbers, list) else (numbers,) for metric, numbers in paper.items()
+        },
+        home=table,
+    )
 
 
 def _number(text: str) -> float | str:

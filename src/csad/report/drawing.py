@@ -1,4 +1,4 @@
-"""The pieces all plots share: escaped shapes and text, round ticks, keys. page.css holds the colours."""
+"""The pieces all plots share: escaped shapes and text, round ticks, keys. plots.css holds the colours."""
 
 from __future__ import annotations
 
@@ -70,10 +70,10 @@ def line(x1: float, y1: float, x2: float, y2: float, **attributes: object) -> st
     return shape("line", x1=x1, y1=y1, x2=x2, y2=y2, **attributes)
 
 
-def plot(height: float, parts: Iterable[str], *, title: str, describe: str) -> str:
+def plot(height: float, parts: Iterable[str], *, title: str, describe: str, width: float = WIDTH) -> str:
     """A whole picture that fills the width it is given and reads out its title and description."""
     body = f"<title>{escape(title)}</title><desc>{escape(describe)}</desc>{''.join(parts)}"
-    view = f"0 0 {WIDTH:g} {height:g}"
+    view = f"0 0 {width:g} {height:g}"
     return f'<svg class="plot" role="img" viewBox="{view}" width="100%" font-size="{FONT:g}">{body}</svg>'
 
 
@@ -89,14 +89,14 @@ def mark(number: int, x: float, y: float, radius: float = 5.0) -> str:
     return shape("path", d=d, transform=f"translate({x:.1f} {y:.1f})", fill=color, class_="mark")
 
 
-def key(samples: Sequence[tuple[str, Draw]], left: float) -> tuple[list[str], float]:
+def key(samples: Sequence[tuple[str, Draw]], left: float, right: float = WIDTH) -> tuple[list[str], float]:
     """The entries (name, what draws its sample, 22 wide) in the rows they need, and the height of these."""
     parts, x, y = [], left, 8.0
     for name, draw in samples:
         width = 28 + LETTER * len(name)
-        if x > left and x + width > WIDTH:
+        if x > left and x + width > right:
             x, y = left, y + 17
-        parts += [draw(x, y), text(x + 28, y, name, room=WIDTH - x - 28)]
+        parts += [draw(x, y), text(x + 28, y, name, room=right - x - 28)]
         x += width + 12
     return parts, y + 12
 

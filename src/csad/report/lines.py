@@ -3,47 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from csad.report import drawing
+from csad.report.axes import Frame, axes
 from csad.report.drawing import LETTER, WIDTH, finite, line, shape, text
 
 Curve = Sequence[tuple[float, float]]
 Points = NDArray[np.float64]
 
 MOST_POINTS = 200
-TALL = 180.0  # of the area inside the axes
 ROW = 14.0  # of stage names
-
-
-@dataclass(frozen=True)
-class _Frame:
-    """The area inside the axes: numbers go in, places on the page come out."""
-
-    across: tuple[float, float]
-    up: tuple[float, float]
-    left: float
-    top: float
-
-    @property
-    def right(self) -> float:
-        return WIDTH - 8
-
-    @property
-    def floor(self) -> float:
-        return self.top + TALL
-
-    def x(self, value: float) -> float:
-        low, high = self.across
-        return self.left + (self.right - self.left) * (value - low) / ((high - low) or 1)
-
-    def y(self, value: float) -> float:
-        low, high = self.up
-        return self.floor - TALL * (value - low) / (high - low)
 
 
 def _thinned(curve: Curve) -> Points:
@@ -69,7 +43,7 @@ def _sample(number: int, x: float, y: float) -> str:
     return _stroke(number, [(x, y), (x + 22, y)])
 
 
-def _stage_rows(frame: _Frame, breaks: Sequence[tuple[float, str]]) -> list[tuple[float, float, int, str]]:
+def _stage_rows(frame: Frame, breaks: Sequence[tuple[float, str]]) -> list[tuple[float, float, int, str]]:
     """(start, where its name begins, row, name): a name that would run into another moves to the next row."""
     placed = []
     reach: list[float] = []  # how far right each row is taken
@@ -79,27 +53,6 @@ def _stage_rows(frame: _Frame, breaks: Sequence[tuple[float, str]]) -> list[tupl
         reach[row : row + 1] = [begin + LETTER * len(name)]
         placed.append((start, begin, row, name))
     return placed
-
-
-def _axes(frame: _Frame, heights: Sequence[float], x_label: str, y_label: str) -> list[str]:
-    """Rules at round heights, ticks at round steps, and what they count."""
-    parts = []
-    for height, name in zip(heights, drawing.tick_names(heights), strict=True):
-        y = frame.y(height)
-        parts.append(line(frame.left, y, frame.right, y, class_="axis" if height == 0 else "rule"))
-        parts.append(text(frame.left - 6, y, name, text_anchor="end", class_="quiet"))
-    low, high = frame.across
-    steps = drawing.ticks(low, high, 4)
-    for step, name in zip(steps, drawing.tick_names(steps), strict=True):
-        if low <= step <= high:
-            x = frame.x(step)
-            parts.append(line(x, frame.floor, x, frame.floor + 4, class_="axis"))
-            parts.append(text(x, frame.floor + 13, name, text_anchor="middle", class_="quiet"))
-    turned = f"translate(7 {frame.top + TALL / 2:.1f}) rotate(-90)"
-    middle = (frame.left + frame.right) / 2
-    parts.append(text(0, 0, y_label, transform=turned, text_anchor="middle", class_="quiet"))
-    parts.append(text(middle, frame.floor + 30, x_label, text_anchor="middle", class_="quiet"))
-    return parts
 
 
 def line_chart(
@@ -122,10 +75,10 @@ def line_chart(
     left = 24 + LETTER * max(map(len, drawing.tick_names(heights)))
     parts, below = drawing.key([(name, partial(_sample, place)) for place, name in enumerate(thin)], left)
 
-    frame = _Frame((min(across), max(across)), (heights[0], heights[-1]), left, below)
+    frame = Frame((min(across), max(across)), (heights[0], heights[-1]), left, below)
     named = _stage_rows(frame, stages)
     frame = replace(frame, top=below + 8 + ROW * max((row + 1 for _, _, row, _ in named), default=0))
-    parts += _axes(frame, heights, x_label, y_label)
+    parts += axes(frame, heights, x_label, y_label)
     for start, begin, row, name in named:
         x, y = frame.x(start), frame.top - 3 - ROW * (row + 0.5)
         parts.append(line(x, y - 5, x, frame.floor, class_="break"))

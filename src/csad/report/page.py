@@ -42,7 +42,7 @@ def demo_page(
     losses = {name for contestant in contestants for name in contestant.curves}
     return template.render(
         title=title,
-        css=folder.joinpath("page.css").read_text(encoding="utf-8"),
+        css="\n".join(folder.joinpath(name).read_text(encoding="utf-8") for name in ("plots.css", "page.css")),
         verdict=words.verdict([(contestant.name, contestant.accuracy) for contestant in contestants]),
         seed_words=words.across_seeds(seeds),
         cards=[sections.card(contestant) for contestant in contestants],

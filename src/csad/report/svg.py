@@ -16,7 +16,7 @@ from csad.report.png import Pixels, data_uri
 
 __all__ = ["Dot", "dot_chart", "heat_map", "line_chart", "picture_grid"]
 
-# Where a cell's number changes its text colour; page.css keeps both sides readable in both themes.
+# Where a cell's number changes its text colour; plots.css keeps both sides readable in both themes.
 TURN = 0.54
 
 

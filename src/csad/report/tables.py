@@ -12,6 +12,7 @@ from typing import Any
 from csad.report.drawing import finite
 
 METHOD, PAPER, MISSING = "Method", "paper", "–"
+DEVIATION, ERROR = "standard deviation", "standard error"
 ABOVE, BELOW, EQUAL = "▲", "▼", "="
 LEGEND = (
     "Below a method: the paper's figure and, in brackets, ours minus the paper's, both at three digits. "
@@ -23,7 +24,7 @@ SIGNS = (
     r"α\alpha β\beta γ\gamma δ\delta ε\epsilon ζ\zeta η\eta θ\theta ι\iota κ\kappa λ\lambda μ\mu ν\nu ξ\xi π\pi ρ\rho "
     r"σ\sigma τ\tau υ\upsilon φ\phi χ\chi ψ\psi ω\omega Γ\Gamma Δ\Delta Θ\Theta Λ\Lambda Ξ\Xi Π\Pi Σ\Sigma Φ\Phi Ψ\Psi "
     r"Ω\Omega ▲\bigtriangleup ▼\bigtriangledown ±\pm −- ×\times →\to ≤\leq ≥\geq ≈\approx << >> || "
-    r"⁰^{0} ¹^{1} ²^{2} ³^{3} ⁴^{4} ⁵^{5} ⁶^{6} ⁷^{7} ⁸^{8} ⁹^{9}"
+    r"↑\uparrow ↓\downarrow ⁰^{0} ¹^{1} ²^{2} ³^{3} ⁴^{4} ⁵^{5} ⁶^{6} ⁷^{7} ⁸^{8} ⁹^{9}"
 )
 LATEX = {
     **{pair[0]: f"${pair[1:]}$" for pair in SIGNS.split()},
@@ -64,6 +65,7 @@ class ResultTable:
     labels: Mapping[str, str] = field(default_factory=dict)
     column_title: str = ""
     notes: Sequence[str] = ()
+    spread: str = DEVIATION  # what is printed after ±, or ERROR: of the mean
 
 
 def cell_of(method: str, column: str, metric: str, by_seed: Mapping[int, float], paper: float | None) -> Cell:
@@ -88,6 +90,7 @@ def as_json(table: ResultTable) -> dict[str, Any]:
         "title": table.title,
         "column_title": table.column_title,
         "labels": dict(table.labels),
+        "spread": table.spread,
     }
 
 
@@ -113,23 +116,23 @@ def as_rows(table: ResultTable) -> tuple[list[str], list[list[str]]]:
         for method in methods:
             name = table.labels.get(method, method)
             cells = [found.get((method, column, metric)) for column in columns for metric in block]
-            rows.append([name if len(blocks) == 1 else f"{name}, {_metric(table, block[0])}"])
-            rows[-1] += [_ours(cell, runs) for cell in cells]
+            rows.append([name if len(blocks) == 1 else f"{name}, {metric_label(table, block[0])}"])
+            rows[-1] += [_ours(cell, runs, table.spread) for cell in cells]
             beside = [_paper(cell) for cell in cells]
             rows += [[PAPER, *beside]] if any(beside) else []
     if turned:
-        return [METHOD, *(_metric(table, metric) for metric in metrics)], rows
+        return [METHOD, *(metric_label(table, metric) for metric in metrics)], rows
     return [table.column_title or METHOD, *columns], rows
 
 
 def captions(table: ResultTable) -> list[str]:
     """The lines below the table: what a cell is, how it came about, the notes and what the marks mean."""
     columns, metrics, runs = ({getattr(cell, part) for cell in table.cells} for part in ("column", "metric", "n"))
-    kind = f"mean ± standard deviation over {max(runs)} runs" if max(runs, default=1) > 1 else "a single run each"
+    kind = f"mean ± {table.spread} over {max(runs)} runs" if max(runs, default=1) > 1 else "a single run each"
     if len(runs) > 1:
         kind += ", fewer where a cell says so"
     if len(metrics) == 1:
-        kind = f"{_metric(table, *metrics)}, {kind}"
+        kind = f"{metric_label(table, *metrics)}, {kind}"
     facts = {
         "Cells": kind,
         table.column_title or "Column": columns.pop() if len(columns) == 1 < len(metrics) else "",
@@ -178,11 +181,12 @@ def as_latex(table: ResultTable) -> str:
     return "\n".join(parts) + "\n"
 
 
-def _ours(cell: Cell | None, runs: int) -> str:
+def _ours(cell: Cell | None, runs: int, kind: str) -> str:
     """``.957 ± .004``, and the number of runs where it falls short of ``runs``."""
     if cell is None:
         return MISSING
-    spread = "" if cell.std is None else f" ± {_figure(_rounded(cell.std))}"
+    width = cell.std if cell.std is None or kind == DEVIATION else cell.std / cell.n**0.5
+    spread = "" if width is None else f" ± {_figure(_rounded(width))}"
     return _figure(_rounded(cell.mean)) + spread + (f" (n = {cell.n})" if cell.n < runs else "")
 
 
@@ -209,7 +213,7 @@ def _figure(value: Decimal) -> str:
     return ("−" if value < 0 else "") + f"{abs(value):.3f}".removeprefix("0")
 
 
-def _metric(table: ResultTable, metric: str) -> str:
+def metric_label(table: ResultTable, metric: str) -> str:
     """A metric's name as it is printed."""
     return table.labels.get(metric, metric.replace("_", " "))
 
