@@ -127,7 +127,7 @@ CASES = [
     Case("negative epochs", ["train", "toy-table", "--set", "epochs=-1"], "epochs cannot be negative"),
     Case("a rate of zero", [*TRAIN, "--set", "rate=0"], "must be above 0"),
     Case("a rate that is not a number", [*TRAIN, "--set", "rate=nan"], "rate must be a number, not 'nan'"),
-    Case("a part without a width", [*TRAIN, "--set", "branch=0"], "must be 1 or more, not net.branch = 0"),
+    Case("a part without a width", [*TRAIN, "--set", "branch=-1"], "must be 1 or more, not net.branch = -1"),
     Case("a negative width", [*TRAIN, "--set", "hidden=-3"], "must be 1 or more, not net.hidden = (-3,)"),
     Case("a negative weight", [*TRAIN, "--set", "debias_weight=-1"], "debias_weight must be 0 or more"),
     Case("a walk that restarts too seldom", [*TRAIN, "--set", "walk_on=0.9"], "walk_on must lie in 0 … 0.6"),

@@ -100,7 +100,7 @@ def test_a_table_is_listed_with_its_rows_and_columns() -> None:
 
 def test_the_presets_of_tasks_are_listed_among_the_settings() -> None:
     found = {entry["name"]: entry["settings"] for entry in answer("list", "settings", "--json")["settings"]}
-    assert found["--preset"] == {"colored-mnist": "authors"}
+    assert found["--preset"] == {"adult": "two-layer", "colored-mnist": "authors"}
 
 
 def test_the_doctor_finds_this_machine_sound(tmp_path: Path) -> None:
@@ -237,7 +237,7 @@ def test_importing_csad_loads_nothing_it_may_not_need() -> None:
 def test_the_public_names_are_there_and_load_neither_pooch_nor_rich() -> None:
     code = (
         "import csad, sys\n"
-        "[getattr(csad, name) for name in csad.__all__]\n"
+        "[getattr(csad, name) for name in csad.__all__ if name != 'DebiasedClassifier']\n"  # which is scikit-learn's own
         "print(*sorted({name.split('.')[0] for name in sys.modules}))"
     )
     result = python("-c", code)

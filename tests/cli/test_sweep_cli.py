@@ -160,7 +160,7 @@ def test_a_sweep_that_lost_runs_ends_with_their_names_and_another_exit_code(rate
         ["--set", "debias_weight=1,-1"],
         ["--set", "debias_weight=1,1"],
         ["--set", "train.rate=1,0"],
-        ["--set", "net.branch=8,0"],
+        ["--set", "net.branch=8,-1"],
     ],
     ids=lambda words: words[1],
 )

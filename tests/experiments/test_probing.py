@@ -108,10 +108,9 @@ def test_where_no_bias_can_be_told_apart_it_is_said(run: csad.Run) -> None:
 def test_figures_of_probes_come_only_for_the_splits_asked_for(run: csad.Run) -> None:
     data = read("toy-table", run.config["data"], None)
     plain, with_probes = csad.evaluate(run, data), csad.evaluate(run, data, probed=["test"])
-    assert plain == {split: with_probes[split] for split in ("train", "validation")} | {
-        "test": {name: with_probes["test"][name] for name in ("accuracy", "balanced_accuracy")}
-    }
-    assert with_probes["test"].keys() == {"accuracy", "balanced_accuracy", *LEAKAGE}
+    leaked = {name: with_probes["test"][name] for name in LEAKAGE}
+    assert with_probes == plain | {"test": plain["test"] | leaked}
+    assert not any(LEAKAGE.keys() & found.keys() for found in plain.values())
     with pytest.raises(InputError, match="No split is called 'tset'"):
         csad.evaluate(run, data, probed=["tset"])
 
@@ -123,7 +122,7 @@ def test_a_table_that_asks_for_probes_has_a_cell_for_each_figure(
     assert probed == [128] * 4
     assert "Reading the bias out of h and h_y of 4 runs with fresh probes …" in heard.said
     found = results(tmp_path / "out")
-    assert all(split.keys() == {"accuracy", "balanced_accuracy"} for run in found.values() for split in (run["train"],))
+    assert not any(LEAKAGE.keys() & run["train"].keys() for run in found.values())
     metrics = [*LEAKAGE, "accuracy"]
     assert [(cell.column, cell.metric) for cell in made.cells] == [
         (column, metric) for column in ("0.7", "0.9") for metric in metrics
@@ -233,7 +232,10 @@ def test_a_run_that_lacks_a_figure_and_is_stopped_anew_goes_on(
 
 
 def test_the_figures_that_tables_ask_for_are_measured(run: csad.Run) -> None:
-    known = csad.evaluate(run, read("toy-table", run.config["data"], None), probed=["test"])["test"].keys()
+    known = set(csad.evaluate(run, read("toy-table", run.config["data"], None), probed=["test"])["test"])
+    # Of each bias there are the same figures, and Adult has copies that should be judged alike.
+    known |= {name.replace("group", bias) for name in known for bias in ("gender", "race")}
+    known |= {"spouse_consistency", "gender_race_consistency"}
     for name in tables():
         table = read_table(name)
         assert known >= set(table.metrics)

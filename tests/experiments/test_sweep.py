@@ -186,7 +186,8 @@ def test_weights_that_are_kept_are_those_of_the_run_alone_and_predict_its_figure
     assert np.array_equal(loaded.predict(x), alone.predict(x))
     assert np.allclose(loaded.predict_proba(x), alone.predict_proba(x), atol=1e-4)
     assert csad.evaluate(loaded, data_of(loaded)) == loaded.result["metrics"]
-    assert loaded.result["metrics"] == alone.result["metrics"]
+    for split, figures in loaded.result["metrics"].items():
+        assert figures == pytest.approx(alone.result["metrics"][split], abs=1e-4), split
 
 
 def test_a_run_whose_weights_were_kept_goes_on_as_a_finished_run(tmp_path: Path) -> None:
@@ -318,7 +319,8 @@ def test_a_sweep_reads_a_file_of_the_users_own(tmp_path: Path, monkeypatch: pyte
     assert made.out == Path("runs/own-csad-sweep")
     assert [run["result"]["task"] for run in made.runs] == ["own.npz", "own.npz"]
     alone = csad.train("own.npz", settings=PLAIN, seed=1, device="cpu")
-    assert made.runs[1]["result"]["metrics"] == alone.result["metrics"]
+    for split, figures in made.runs[1]["result"]["metrics"].items():
+        assert figures == pytest.approx(alone.result["metrics"][split], abs=1e-5), split
 
 
 def test_the_task_may_be_a_path(tmp_path: Path) -> None:
@@ -350,7 +352,7 @@ def test_seeds_may_be_numpys(tmp_path: Path) -> None:
         ((0,), {"debias_weight": [1.0, 1.0]}),
         ((0,), {"train.rate": [0.1, 0.0]}),
         ((0,), {"train.epochs": [1, -1]}),
-        ((0,), {"net.branch": [8, 0]}),
+        ((0,), {"net.branch": [8, -1]}),
         ((0,), {"data.rows": [64, 4]}),
         ((0,), {"data.rows": [64, "x"]}),
     ],

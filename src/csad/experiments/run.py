@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,8 +13,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from csad.auditing.metrics import figures
-from csad.data.samples import Classes, Dataset, Samples, as_float, to_tensor
+from csad.auditing.figures import figures
+from csad.auditing.metrics import consistency
+from csad.data.samples import UNKNOWN, Classes, Dataset, Samples, Task, as_float, to_tensor
 from csad.errors import InputError, unknown
 from csad.experiments.build import build, read
 from csad.experiments.folder import Folder, task_from
@@ -124,18 +126,30 @@ def data_of(run: Run, data_root: Path | None = None) -> Dataset:
 def evaluate(run: Run, dataset: Dataset, *, probed: Sequence[str] = ()) -> dict[str, dict[str, float]]:
     """Figures by split; x is seen through the data set's own view.
 
-    On the splits ``probed`` they say, too, how well fresh readers find the bias in h and in h_y, which takes seconds.
+    Copies of a split ("test:husband") have no figures of their own: what is predicted for them is compared, and the
+    split has the figures of that. On the splits ``probed`` figures say, too, how well fresh readers find the bias in h
+    and in h_y, which takes seconds.
     """
     seen = replace(run, view=dataset.view)
+    own = {name: samples for name, samples in dataset.splits.items() if ":" not in name}
     for name in probed:
-        if name not in dataset.splits:
-            raise unknown("split", name, dataset.splits)
-    found = {name: _figures(seen, samples) for name, samples in dataset.splits.items()}
-    return found | {name: found[name] | leakage(seen, dataset.splits[name]) for name in probed}
-
-
-def _figures(run: Run, samples: Samples) -> dict[str, float]:
-    predicted, y = run.predict(samples.x), samples.y.cpu().numpy()
+        if name not in own:
+            raise unknown("split", name, own)
+    found = {name: _figures(seen, samples, dataset.task) for name, samples in own.items()}
     if isinstance(run.method.task.target, Classes):
-        return figures(predicted, y)
-    return {"mean_squared_error": float(np.mean((predicted - y) ** 2))}
+        for name, (figure, copies) in itertools.product(own, dataset.consistency.items()):
+            alike = [f"{name}:{copy}" for copy in copies]
+            if alike and dataset.splits.keys() >= set(alike):
+                found[name][figure] = consistency([seen.predict(dataset.splits[copy].x) for copy in alike])
+    return found | {name: found[name] | leakage(seen, own[name]) for name in probed}
+
+
+def _figures(run: Run, samples: Samples, task: Task) -> dict[str, float]:
+    """The figures of one split, whose columns of b the task names; the net runs once."""
+    out, y = run._each(samples.x, run.method.predict), samples.y.cpu().numpy()
+    if not isinstance(run.method.task.target, Classes):
+        return {"mean_squared_error": float(np.mean((out[:, 0].numpy() - y) ** 2))}
+    b = samples.b.cpu().nan_to_num(nan=UNKNOWN).long().numpy()
+    columns = zip(task.bias_names, task.biases, b.T, strict=True)
+    groups = {name: column for name, kind, column in columns if isinstance(kind, Classes)}
+    return figures(out.argmax(1).numpy(), y, probabilities=out.softmax(1).numpy(), biases=groups)

@@ -1,0 +1,155 @@
+"""All figures at once: which there are, what they are called, and that none is ever NaN."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from csad.auditing.calibration import expected_calibration_error
+from csad.auditing.figures import figures
+from csad.auditing.groups import attribute_figures, cell_figures
+from csad.auditing.metrics import accuracy, balanced_accuracy, f1
+from csad.auditing.ranking import ranking
+from csad.errors import InputError
+
+PLAIN = ["accuracy", "balanced_accuracy"]
+CELLS = ["worst_group", "unbiased"]
+AREAS = ["auc", "ap", "ece"]
+
+
+def of(attribute: str) -> list[str]:
+    gaps = [f"gap_{attribute}_rms", f"gap_{attribute}_max"]
+    return gaps + [f"{name}_{attribute}" for name in ("demographic_parity", "equal_opportunity", "equalised_odds")]
+
+
+def random_split(classes: int, rows: int = 500) -> tuple[np.ndarray, np.ndarray, np.ndarray, dict[str, np.ndarray]]:
+    generator = np.random.default_rng(classes)
+    y = generator.integers(classes, size=rows)
+    probabilities = generator.dirichlet(np.ones(classes), size=rows)
+    probabilities[:200] = 0.2 * probabilities[:200] + 0.8 * np.eye(classes)[y[:200]]
+    biases = {"gender": generator.integers(2, size=rows), "race": generator.integers(-1, 3, size=rows)}
+    return probabilities.argmax(1), y, probabilities, biases
+
+
+@pytest.mark.parametrize("classes", [2, 3, 10])
+def test_the_figures_are_those_of_each_subject_under_the_names_of_the_design(classes: int) -> None:
+    predicted, y, probabilities, biases = random_split(classes)
+    found = figures(predicted, y, probabilities=probabilities, biases=biases)
+    assert list(found) == [*PLAIN, *CELLS, *AREAS, "f1", *of("gender"), *of("race")]
+    ranked = ranking(probabilities, y)
+    assert ranked is not None
+    expected = {
+        "accuracy": accuracy(predicted, y),
+        "balanced_accuracy": balanced_accuracy(predicted, y),
+        **cell_figures(predicted, y, biases),
+        "auc": ranked.auc,
+        "ap": ranked.ap,
+        "ece": expected_calibration_error(probabilities, y),
+        "f1": f1(predicted, y, classes),
+        **attribute_figures("gender", predicted, y, biases["gender"], classes),
+        **attribute_figures("race", predicted, y, biases["race"], classes),
+    }
+    assert found == expected
+    assert all(type(value) is float for value in found.values())
+
+
+def test_without_probabilities_and_attributes_the_plain_figures_are_left() -> None:
+    y = np.array([0, 1, 2])
+    assert figures(y, y) == {"accuracy": 1.0, "balanced_accuracy": 1.0, "f1": 1.0}
+
+
+def test_an_attribute_of_real_numbers_is_left_out() -> None:
+    predicted, y, probabilities, biases = random_split(3)
+    age = np.random.default_rng(0).normal(size=len(y))
+    more = figures(predicted, y, probabilities=probabilities, biases={**biases, "age": age})
+    assert more == figures(predicted, y, probabilities=probabilities, biases=biases)
+
+
+def test_an_attribute_of_truth_values_has_two_groups() -> None:
+    predicted, y, _, biases = random_split(3)
+    male = {"gender": biases["gender"] == 1}
+    assert figures(predicted, y, biases=male) == figures(predicted, y, biases={"gender": biases["gender"]})
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.float64])
+def test_labels_may_be_bytes_or_whole_floats(kind: type[np.generic]) -> None:
+    predicted, y, probabilities, biases = random_split(10)
+    expected = figures(predicted, y, probabilities=probabilities, biases=biases)
+    assert figures(predicted.astype(kind), y.astype(kind), probabilities=probabilities, biases=biases) == expected
+
+
+def test_the_number_of_classes_is_that_of_the_columns() -> None:
+    # Class 2 is neither there nor predicted, but f1 and equal opportunity are still those of a task of three classes.
+    predicted, y, sex = np.array([0, 1, 0, 0]), np.array([0, 1, 1, 0]), np.array([0, 0, 1, 1])
+    two, three = (np.eye(classes)[predicted] for classes in (2, 3))
+    of_two = figures(predicted, y, probabilities=two, biases={"sex": sex})
+    of_three = figures(predicted, y, probabilities=three, biases={"sex": sex})
+    assert of_two["f1"] == pytest.approx(2 * 1 / 3)
+    assert of_three["f1"] == pytest.approx((2 * 2 / 5 + 2 * 1 / 3) / 2)
+    assert (of_two["equal_opportunity_sex"], of_three["equal_opportunity_sex"]) == (1.0, 0.5)
+
+
+def test_a_class_that_the_model_does_not_know_is_always_wrong() -> None:
+    y = np.array([0, 1, 2, 0])
+    found = figures(np.array([0, 1, 1, 0]), y, probabilities=np.eye(2)[[0, 1, 1, 0]], biases={"sex": y % 2})
+    assert found["accuracy"] == 3 / 4
+    assert found["balanced_accuracy"] == pytest.approx(2 / 3)
+
+
+def test_probabilities_that_are_not_numbers_give_no_figures() -> None:
+    predicted, y, probabilities, _ = random_split(3)
+    probabilities[5] = np.nan
+    assert list(figures(predicted, y, probabilities=probabilities)) == [*PLAIN, "f1"]
+
+
+def test_one_class_only_leaves_what_can_be_said() -> None:
+    y, sex = np.zeros(6, int), np.arange(6) % 2
+    found = figures(y, y, probabilities=np.eye(2)[y], biases={"sex": sex})
+    assert list(found) == [*PLAIN, *CELLS, "ece", *(name for name in of("sex") if "opportunity" not in name)]
+    assert found["accuracy"] == found["worst_group"] == 1.0
+
+
+@settings(deadline=None)
+@given(
+    st.integers(2, 4).flatmap(
+        lambda classes: st.tuples(
+            st.just(classes),
+            st.lists(
+                st.tuples(st.integers(0, classes - 1), st.integers(-1, 2), st.integers(-1, 1), st.integers(0, 99)),
+                min_size=1,
+            ),
+        )
+    )
+)
+def test_no_figure_is_ever_nan_and_the_predictions_do_not_say_which_there_are(
+    split: tuple[int, list[tuple[int, int, int, int]]],
+) -> None:
+    classes, rows = split
+    y, sex, race, chance = np.array(rows).T
+    names = set()
+    for logits in (np.outer(chance, np.arange(classes)) % 7, np.zeros((len(y), classes)), 9 * np.eye(classes)[y]):
+        odds = np.exp(logits)
+        probabilities = odds / odds.sum(1, keepdims=True)
+        found = figures(probabilities.argmax(1), y, probabilities=probabilities, biases={"sex": sex, "race": race})
+        assert all(math.isfinite(value) and 0 <= value <= 1 + 1e-12 for value in found.values())
+        names.add(tuple(found))
+    assert len(names) == 1
+
+
+@pytest.mark.parametrize("wrong", [np.array([0, -1]), np.array([], int)])
+def test_labels_that_are_no_class_numbers_are_an_input_error(wrong: np.ndarray) -> None:
+    with pytest.raises(InputError, match="y must hold class numbers"):
+        figures(np.zeros(len(wrong) or 1, int), wrong)
+
+
+@pytest.mark.parametrize(
+    "more", [{"probabilities": np.eye(2)}, {"biases": {"sex": np.array([0, 1])}}], ids=["probabilities", "biases"]
+)
+def test_other_rows_are_an_input_error(more: dict) -> None:
+    y = np.array([0, 1, 1])
+    with pytest.raises(InputError, match=r"the same rows, not y 3, predicted 3, \w+ 2"):
+        figures(y, y, **more)
