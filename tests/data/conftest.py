@@ -13,9 +13,19 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(scope="session")
 def mnist_root() -> Path:
+    return root_of("MNIST", "mnist", "train-images-idx3-ubyte.gz")
+
+
+@pytest.fixture(scope="session")
+def adult_root() -> Path:
+    return root_of("Adult", "adult", "adult.data")
+
+
+def root_of(name: str, folder: str, file: str) -> Path:
+    """The data root, if the file lies in that folder there; a test that asks for it is skipped otherwise."""
     root = Path(os.environ.get("CSAD_DATA") or REPOSITORY.parent / "shared" / "data")
-    if not (root / "mnist" / "train-images-idx3-ubyte.gz").is_file():
-        pytest.skip("MNIST is not here: set CSAD_DATA to the folder that holds mnist/")
+    if not (root / folder / file).is_file():
+        pytest.skip(f"{name} is not here: set CSAD_DATA to the folder that holds {folder}/")
     return root
 
 
