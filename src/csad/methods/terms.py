@@ -10,8 +10,8 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy, log_softmax
 
 from csad.data.pairs import known
-from csad.data.samples import UNKNOWN, Classes, Number
-from csad.errors import InputError
+from csad.data.samples import UNKNOWN, Classes, Number, Task
+from csad.errors import InputError, unknown
 
 
 def outputs(label: Classes | Number) -> int:
@@ -24,6 +24,19 @@ def steps(inner_steps: int) -> int:
     if inner_steps < 1:
         raise InputError(f"inner_steps must be 1 or more, not {inner_steps}.")
     return inner_steps
+
+
+def bias_columns(task: Task, names: Sequence[str]) -> tuple[int, ...]:
+    """The numbers of the bias columns of these names, in the task's order; all of them where no name is given."""
+    for name in names:
+        if name not in task.bias_names:
+            raise unknown("bias", name, task.bias_names)
+    return tuple(k for k, name in enumerate(task.bias_names) if name in names or not names)
+
+
+def known_labels(label: Tensor, kind: Classes | Number) -> Tensor:
+    """Mask of the known labels of one column: a number may be −1, a class may not."""
+    return known(label.double() if isinstance(kind, Number) else label)
 
 
 def known_mean(values: Tensor, mask: Tensor) -> Tensor:
