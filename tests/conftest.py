@@ -1,5 +1,6 @@
 """Shared by all tests: one torch thread per worker and per command it starts, and small trainings."""
 
+import functools
 import os
 
 # Before torch is imported: commands that tests start inherit it. Two threads each, beside a second worker, would wait
@@ -17,6 +18,12 @@ torch.set_num_threads(1)
 
 SHORT = {"train.target_epochs": 1, "train.bias_epochs": 1, "train.estimator_epochs": 1, "train.epochs": 1}
 TOYS = ("toy-image", "toy-series", "toy-table")
+
+# Small ascents by default in all tests. With the authors' the tests of the whole take over ten minutes, 150 steps do
+# not learn a batch, and fifty strides of Adam at rate 10 make of a rounding error another worst case.
+QUICK = {"subspace_steps": 2, "subspace_rate": 0.1, "full_steps": 1}
+for name in ("sensei", "sensr"):
+    METHODS._members[name] = functools.partial(METHODS[name], **QUICK)
 
 
 @pytest.fixture(params=METHODS.names())

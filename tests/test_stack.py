@@ -120,7 +120,7 @@ class Joined(Method):
         super().__init__(task, nets, course)
         self.D_b, self.P_b = nets.branch(), nets.bias_heads()
         self.register_buffer("share", torch.zeros(task.target.count))
-        self.register_buffer("seen", torch.zeros(()))
+        self.register_buffer("met", torch.zeros(()))
 
     def two_losses(self, e):
         weights = 1 / (0.1 + self.share[e.y])
@@ -137,7 +137,7 @@ class Joined(Method):
         lines = (
             Update("two", ("F", "D_y", "P_y"), self.two_losses, join=off),
             Assign("share", self.now),
-            Assign("seen", lambda e: {"seen": self.seen + e.h.mean()}, batch="fresh"),
+            Assign("met", lambda e: {"met": self.met + e.h.mean()}, batch="fresh"),
             Update("bias", ("D_b", "P_b"), self.bias_loss, repeat=2, batch="fresh"),
             Update("again", ("F",), lambda e: -0.1 * self.bias_loss(e), batch="fresh", optimiser="second"),
             *self.averaging(),
@@ -160,7 +160,7 @@ def test_joins_fresh_batches_and_buffers_belong_to_each_run_alone(heard):
 
     training = stacked(pairs(), heard, seeds)
     assert apart(training)
-    assert len(set(training.runs.state["seen"].tolist())) == 3
+    assert len(set(training.runs.state["met"].tolist())) == 3
     assert_like_single(training, pairs(), heard, seeds)
 
 
