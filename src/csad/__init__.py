@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from csad.data.pairs import Related
     from csad.data.samples import Classes, Dataset, Number, Samples, Task
     from csad.errors import InputError
+    from csad.estimator import DebiasedClassifier
     from csad.experiments.check import check
     from csad.experiments.listeners import TrainingWarning
     from csad.experiments.reproduce import reproduce
@@ -47,11 +48,13 @@ _HOMES = {
     "Number": "csad.data.samples",
     "Related": "csad.data.pairs",
     "InputError": "csad.errors",
+    "DebiasedClassifier": "csad.estimator",
 }
 
 __all__ = [
     "Classes",
     "Dataset",
+    "DebiasedClassifier",
     "InputError",
     "Number",
     "Related",

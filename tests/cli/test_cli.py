@@ -237,7 +237,7 @@ def test_importing_csad_loads_nothing_it_may_not_need() -> None:
 def test_the_public_names_are_there_and_load_neither_pooch_nor_rich() -> None:
     code = (
         "import csad, sys\n"
-        "[getattr(csad, name) for name in csad.__all__ if name != 'DebiasedClassifier']\n"  # which is scikit-learn's own
+        "[getattr(csad, name) for name in csad.__all__ if name != 'DebiasedClassifier']\n"  # that one is scikit-learn's
         "print(*sorted({name.split('.')[0] for name in sys.modules}))"
     )
     result = python("-c", code)
