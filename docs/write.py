@@ -3,10 +3,10 @@
 import json
 import re
 import statistics
-import tomllib
 from pathlib import Path
 
 import numpy as np
+import searches
 
 from csad.experiments.demo import pictures
 from csad.registry import DATASETS
@@ -17,7 +17,6 @@ from csad.report.tables import from_json
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "docs" / "results"
-SEARCH = RESULTS / "colored-mnist-search"
 METHODS = ("vanilla", "csad")
 PAPER = {"vanilla": 0.476, "csad": 0.943}  # Table 1 at σ² = .02
 WHY_APART = {}  # row of Table 1 → a sentence on why it lies apart from the paper, where that is known
@@ -41,16 +40,11 @@ def summary(figures):
     return f"{statistics.mean(figures):.3f} ± {statistics.stdev(figures):.3f}"
 
 
-def table(columns, rows):
-    lines = [columns, ["---"] * len(columns), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-
 def readme_table():
     digits, mnist = digits_figures(), mnist_figures()
     columns = ["accuracy on random colours", "8 × 8 digits of the demo", "Colored MNIST, σ² = .02", "the paper"]
     rows = [[name, summary(digits[name]), summary(mnist[name]), f"{PAPER[name]:.3f}"] for name in METHODS]
-    return f"""{table(columns, rows)}
+    return f"""{searches.table(columns, rows)}
 
 Mean ± standard deviation of three seeds, last epoch, both methods with the same number of target updates:
 [commands and files](docs/results/README.md)."""
@@ -62,7 +56,7 @@ def seed_table(figures, paper):
         [name, *(f"{one:.4f}" for one in found), summary(found), *([f"{paper[name]:.3f}"] if paper else [])]
         for name, found in figures.items()
     ]
-    return table(columns, rows)
+    return searches.table(columns, rows)
 
 
 def results_page():
@@ -93,64 +87,6 @@ with other seeds.
 """
 
 
-def searched(name):
-    """The runs of one sweep of the search."""
-    return [json.loads(line) for line in (SEARCH / f"{name}.jsonl").read_text().splitlines()]
-
-
-def outcome(runs):
-    """The mean at the end and, where the way there was watched, at its best."""
-    end = f"{statistics.mean(run['validation'] for run in runs):.4f}"
-    if not all(run.get("curve") for run in runs):
-        return end
-    return f"{end} (best {statistics.mean(max(a for _, a in run['curve']) for run in runs):.3f})"
-
-
-def recipe(name, told):
-    """One sweep: what was asked, what was set, what came out, what follows."""
-    runs = searched(name)
-    variances = sorted({run["values"].get("data.color_variance", told["set"]["data.color_variance"]) for run in runs})
-    cells = {}
-    for run in runs:
-        values = dict(run["values"])
-        variance = values.pop("data.color_variance", variances[0])
-        cells.setdefault(tuple(values.items()), {}).setdefault(variance, []).append(run)
-    names = [key for key, _ in next(iter(cells))]
-    rows = [
-        [*(value for _, value in values), *(outcome(found[v]) for v in variances)] for values, found in cells.items()
-    ]
-    fixed = [f"`{key}={value}`" for key, value in told["set"].items() if key not in (*names, "data.color_variance")]
-    seeds = sorted({run["seed"] for run in runs})
-    about = ", ".join([told.get("method", "csad"), *fixed, f"seeds {', '.join(map(str, seeds))}"])
-    columns = [*names, *(f"σ² = {float(v):.3f}" for v in variances)]
-    return f"""## {told["question"]}
-
-Sweep `{name}`: {about}.
-
-{table(columns, rows)}
-
-{told["finding"]}
-"""
-
-
-def recipes_page():
-    stacks = tomllib.loads((SEARCH / "stacks.toml").read_text())
-    del stacks["common"]
-    parts = [recipe(name, told) for name, told in stacks.items() if (SEARCH / f"{name}.jsonl").exists()]
-    return "\n".join([RECIPES_HEAD, *parts])
-
-
-RECIPES_HEAD = """# Recipes tried on Colored MNIST
-
-Written by `make docs` from `colored-mnist-search/`; the sweeps are declared in its `stacks.toml` and were run with
-`python benchmarks/search.py colored-mnist NAME …` on one H200 (TF32). Figures are accuracies on the last 5,000 training digits,
-coloured at random, which were held out of training; the test digits were not on the machine. What a sweep does not set
-is as in the authors' code. In brackets the best on
-the way there, where it was watched. One seed each unless said otherwise: differences below about .004 say nothing. The
-sweeps up to `gr` were run with a forerunner of that program, which looked twice an epoch.
-"""
-
-
 def verdicts_page():
     """The page of the paper's claims, from those result files that are there."""
     found = {name: RESULTS / f"{name}.json" for name in (*TABLES, INFERENCE)}
@@ -178,7 +114,8 @@ def main():
     fresh = re.sub(r"<!-- figures -->.*<!-- /figures -->", lambda _: block, readme, flags=re.DOTALL)
     (ROOT / "README.md").write_text(fresh)
     (RESULTS / "README.md").write_text(results_page())
-    (RESULTS / "colored-mnist-recipes.md").write_text(recipes_page())
+    for name, page in searches.pages().items():
+        (RESULTS / name).write_text(page)
     (RESULTS / "claims.md").write_text(verdicts_page())
     (ROOT / "docs" / "pictures").mkdir(exist_ok=True)
     (ROOT / "docs" / "pictures" / "problem.png").write_bytes(problem_picture())

@@ -31,11 +31,14 @@ def test_links_lead_somewhere():
             assert (page.parent / target).exists(), f"{page.name} → {target}"
 
 
-def test_figures_in_the_documents_are_those_of_the_files():
+def test_figures_in_the_documents_are_those_of_the_files(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "docs")
     spec = importlib.util.spec_from_file_location("write", ROOT / "docs" / "write.py")
     write = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(write)
     assert write.readme_table() in (ROOT / "README.md").read_text()
     assert (ROOT / "docs" / "results" / "README.md").read_text() == write.results_page()
     assert (ROOT / "docs" / "results" / "claims.md").read_text() == write.verdicts_page()
+    for name, page in write.searches.pages().items():
+        assert (ROOT / "docs" / "results" / name).read_text() == page
     assert (ROOT / "docs" / "pictures" / "problem.png").read_bytes() == write.problem_picture()

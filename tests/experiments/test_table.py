@@ -44,13 +44,14 @@ def test_every_row_is_a_method_whose_settings_can_be_set_in_every_column(name: s
     assert line.method in METHODS
     assert line.label
     for number, column in enumerate(table.columns):
-        given = line.given(table, column)
+        given = line.given(table, column, table.seeds[0])
         plan = resolve(line.method, DATASETS[table.task], experiment(table.task), given, line.preset)
         plan.course()
         plan.sizes()
-        section, name_of_setting = table.column.split(".")
-        found = getattr(plan, section)[name_of_setting]
-        assert found == (float(column) if isinstance(found, float) else column)
+        for setting, wanted in ((table.column, column), (table.seed_sets, table.seeds[0])):
+            section, _, name_of_setting = setting.rpartition(".")
+            found = getattr(plan, section)[name_of_setting] if setting else wanted
+            assert found == (float(wanted) if isinstance(found, float) else wanted)
         for key, value in line.settings.items():
             assert given[key] == (value[number] if isinstance(value, list) else value)
 
@@ -62,15 +63,41 @@ def test_the_settings_of_a_table_hold_for_all_rows_but_those_that_have_their_own
     declare(f'set = {{ "train.rate" = 0.5, "train.epochs" = 2 }}\n{toy_table(rows)}')
     plain, other = (row_of("toys", name)[1] for name in ("plain", "other"))
     table = read_table("toys")
-    assert plain.given(table, "0.9") == {"data.agreement": "0.9", "train.rate": 0.5, "train.epochs": 2}
-    assert other.given(table, "0.9") == {"data.agreement": "0.9", "train.rate": 0.2, "train.epochs": 2}
+    assert plain.given(table, "0.9", 3) == {"data.agreement": "0.9", "train.rate": 0.5, "train.epochs": 2}
+    assert other.given(table, "0.9", 3) == {"data.agreement": "0.9", "train.rate": 0.2, "train.epochs": 2}
+
+
+def test_a_seed_may_be_a_setting_as_well(declare: Callable[[str], None]) -> None:
+    declare(toy_table("[rows.vanilla]\n", seed_sets="data.seed", column="", columns=["Toys"]))
+    table, row = row_of("toys", "vanilla")
+    assert [row.given(table, "Toys", seed) for seed in table.seeds] == [{"data.seed": 3}, {"data.seed": 4}]
+    with pytest.raises(InputError, match="seed makes the seeds of toys: choose among them with --seeds"):
+        table.with_settings({"data.seed": "5"})
+
+
+def test_a_row_of_another_table_brings_its_settings_and_its_home(
+    declare: Callable[[str], None], tmp_path: Path
+) -> None:
+    declare(f'set = {{ "train.epochs" = 2 }}\n{toy_table("[rows.vanilla]")}\nlabel = "Plain"\npaper = [0.5, 0.6]\n')
+    (tmp_path / "tables" / "more.toml").write_text(toy_table('[rows.csad]\n[rows.vanilla]\ntable = "toys"\n'))
+    own, borrowed = read_table("more").rows
+    assert (own.home, borrowed.home) == ("more", "toys")
+    assert (borrowed.label, borrowed.paper) == ("Plain", {"accuracy": (0.5, 0.6)})
+    assert borrowed.given(read_table("more"), "0.7", 3) == {"data.agreement": "0.7", "train.epochs": 2}
+
+
+def test_the_paper_may_be_quoted_by_metric(declare: Callable[[str], None]) -> None:
+    row = "[rows.vanilla]\npaper = { accuracy = 0.5, f1 = 0.4 }\n"
+    declare(toy_table(row, metrics=["accuracy", "f1", "auc"], columns=["0.7"]))
+    table, line = row_of("toys", "vanilla")
+    assert [line.paper_in(table, "0.7", metric) for metric in table.metrics] == [0.5, 0.4, None]
 
 
 def test_the_papers_tables_train_on_all_digits() -> None:
     for name in (name for name in tables() if name.startswith("colored-mnist")):
         table = read_table(name)
         for line in table.rows:
-            given = line.given(table, table.columns[0])
+            given = line.given(table, table.columns[0], table.seeds[0])
             plan = resolve(line.method, DATASETS[table.task], experiment(table.task), given, line.preset)
             assert plan.data["validation"] == 0, (name, line.name)
 
@@ -80,10 +107,11 @@ def test_every_row_has_a_number_for_each_column_or_none_at_all(name: str, row: s
     table, line = row_of(name, row)
     lists = [value for value in line.settings.values() if isinstance(value, list)]
     assert all(len(value) == len(table.columns) for value in lists)
-    assert len(line.paper) in (0, len(table.columns))
-    assert all(0 < value < 1 for value in line.paper if value is not None)
-    found = [line.paper_in(table, column) for column in table.columns]
-    assert found == (list(line.paper) or [None] * len(table.columns))
+    assert line.paper.keys() <= set(table.metrics)
+    for metric in table.metrics:
+        found = [line.paper_in(table, column, metric) for column in table.columns]
+        assert found == list(line.paper.get(metric, [None] * len(table.columns)))
+        assert all(0 < value <= 1 for value in found if value is not None)
 
 
 @pytest.mark.parametrize("name", tables())
@@ -92,7 +120,7 @@ def test_no_row_is_the_same_as_another(name: str) -> None:
     made = [
         (line.method, str(resolve(line.method, DATASETS[table.task], experiment(table.task), given, line.preset)))
         for line in table.rows
-        for given in [line.given(table, table.columns[0])]
+        for given in [line.given(table, table.columns[0], table.seeds[0])]
     ]
     assert len(set(made)) == len(made)
     assert len({line.label for line in table.rows}) == len(table.rows)
@@ -119,9 +147,52 @@ def test_the_papers_numbers_are_those_it_prints() -> None:
         "Ragonesi et al.": "Ruggero et al.",  # the paper calls him by his first name
         "CSAD, settings of the authors' code": "CSAD",
     }
-    quoted = {named.get(line.label, line.label): list(line.paper) for line in table.rows if line.paper}
+    quoted = {named.get(line.label, line.label): list(line.paper["accuracy"]) for line in table.rows if line.paper}
     assert quoted.keys() == printed.keys()
     assert quoted == {name: [float(value) for value in printed[name]] for name in quoted}
+
+
+def printed_numbers(caption: str) -> dict[str, list[float | None]]:
+    """What a table of the paper on Adult prints, by its first column: per cent as fractions, a dash as None."""
+    body = re.search(rf"{caption}.*?\\midrule(.*?)\\end\{{tabular\}}", PAPER.read_text(encoding="utf-8"), re.DOTALL)
+    assert body
+    found = {}
+    for line in body[1].replace(r"\midrule", "").split(r"\\"):
+        name, *cells = (re.sub(r"\\textbf|\\cite\{[^}]*\}|[{}]|\(ours\)", "", cell).strip() for cell in line.split("&"))
+        if cells:
+            numbers = [None if cell == "-" else float(cell) for cell in cells]
+            found[name] = [value / 100 if value and value > 1 else value for value in numbers]
+    return found
+
+
+@pytest.mark.skipif(not PAPER.exists(), reason="the paper is not here")
+@pytest.mark.parametrize(
+    ("name", "caption", "named"),
+    [
+        (
+            "adult",
+            "Income prediction of Adult dataset",
+            {
+                "vanilla-two-layer": "Baseline",
+                "vanilla": "Baseline*",
+                "project": "Project",
+                "zhang": "Adv. debiasing",
+                "cocl": "CoCL",
+                "sensr": "SenSR",
+                "sensei": "SenSeI",
+                "csad": "CSAD",
+            },
+        ),
+        ("adult-tradeoff", "We vary the", {f"csad-{weight}": str(weight) for weight in (1, 2, 10, 20, 40)}),
+    ],
+)
+def test_the_papers_numbers_on_adult_are_those_it_prints(name: str, caption: str, named: dict[str, str]) -> None:
+    table, printed = read_table(name), printed_numbers(caption)
+    assert printed.keys() == set(named.values())
+    for line in table.rows:
+        if line.name in named:
+            quoted = [line.paper_in(table, "Adult", metric) for metric in table.metrics]
+            assert quoted == pytest.approx(printed[named[line.name]], abs=1e-9)
 
 
 def test_only_rows_of_the_paper_quote_it() -> None:
@@ -176,7 +247,7 @@ def test_seeds_are_the_tables_own_and_those_that_follow(count: int | None, seeds
 def test_settings_are_laid_over_every_row_and_told() -> None:
     table = read_table("digits").with_settings({"train.epochs": "1", "data.coloring": "biased"})
     assert all(row.settings["train.epochs"] == "1" for row in table.rows)
-    assert all(row.given(table, "0.050")["data.coloring"] == "biased" for row in table.rows)
+    assert all(row.given(table, "0.050", 10)["data.coloring"] == "biased" for row in table.rows)
     assert "train.epochs=1, data.coloring=biased" in table.notes[-1]
     assert read_table("digits").with_settings({}) == read_table("digits")
 
@@ -196,5 +267,5 @@ def test_a_setting_may_have_a_value_per_column(tmp_path: Path, monkeypatch: pyte
     table = read_table("mine")
     (row,) = table.rows
     assert (row.label, row.method, row.preset) == ("csad", "csad", "")
-    assert row.given(table, "0.050") == {"data.color_variance": "0.050", "debias_weight": 0.5, "train.epochs": 3}
-    assert [row.paper_in(table, column) for column in table.columns] == [0.5, 0.25]
+    assert row.given(table, "0.050", 1) == {"data.color_variance": "0.050", "debias_weight": 0.5, "train.epochs": 3}
+    assert [row.paper_in(table, column, "accuracy") for column in table.columns] == [0.5, 0.25]

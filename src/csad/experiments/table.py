@@ -119,9 +119,9 @@ def _row(table: str, name: str, about: Mapping[str, Any], metrics: Sequence[str]
     if "table" in about:
         other = read_table(about["table"])
         row = next(row for row in other.rows if row.name == name)
-        paper = {metric: numbers for metric, numbers in row.paper.items() if metric in metrics}
-        return replace(row, settings=other.settings | row.settings, paper=paper)
-    paper = about.get("paper", {})
+        asked = {metric: numbers for metric, numbers in row.paper.items() if metric in metrics}
+        return replace(row, settings=other.settings | row.settings, paper=asked)
+    paper: Any = about.get("paper", {})
     if isinstance(paper, list):  # a table of one metric needs not name it
         paper = {metrics[0]: paper}
     return Row(
