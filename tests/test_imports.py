@@ -14,7 +14,7 @@ ALLOWED = {
     "nets": {"registry", "errors"},
     "information": {"registry", "errors"},
     "methods": {"registry", "errors", "nets", "information", "data.samples", "data.pairs"},
-    "training": {"errors", "methods.method", "data.samples", "data.order"},
+    "training": {"errors", "methods.method", "data.samples", "data.order", "data.vary"},
     "auditing": {"errors"},
     "report": {"errors"},
 }

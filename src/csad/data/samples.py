@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from csad.data.pairs import Related
+from csad.data.vary import Vary
 from csad.errors import InputError
 
 UNKNOWN = -1  # a class label that nobody knows; for a number it is NaN
@@ -157,8 +158,14 @@ class Dataset:
     splits: Mapping[str, Samples]
     view: Callable[[Tensor], Tensor] = as_float
     consistency: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    vary: Vary | None = None  # what training does to seen rows, such as flipping pictures
 
     @property
     def train(self) -> Samples:
         """The split that is trained on."""
         return self.splits["train"]
+
+    def fingerprint(self) -> str:
+        """A short word that other training rows, or the same ones varied in another way, would not have."""
+        rows = self.train.fingerprint()
+        return rows if self.vary is None else hashlib.sha256(f"{rows} {self.vary}".encode()).hexdigest()[:16]

@@ -141,7 +141,7 @@ class Campaign:
             check_trainable(dataset, needs_bias=method.needs_bias)
             self._checked.add((id(dataset), method.needs_bias))
         if id(dataset) not in self._fingerprints:
-            self._fingerprints[id(dataset)] = dataset.train.fingerprint()
+            self._fingerprints[id(dataset)] = dataset.fingerprint()
         word = self._fingerprints[id(dataset)]
         config = config_of(wanted.task, wanted.method, wanted.seed, wanted.plan, dataset, word)
         ready = Ready(wanted, dataset, method, config)

@@ -70,7 +70,7 @@ def train(
         seed,
         plan if backbone is None else plan.with_own_backbone(OWN),
         dataset,
-        dataset.train.fingerprint(),
+        dataset.fingerprint(),
     )
     folder = Folder(Path(out)) if out is not None else None
     again = folder.begin(config, resume=resume, force=force) if folder else False

@@ -14,11 +14,12 @@ from torch import Tensor
 
 from csad.data.order import epoch_order
 from csad.data.samples import Batch, Dataset, Samples
+from csad.data.vary import Vary, as_if_random
 from csad.methods.method import Course, Encoded, Features, Line
 from csad.training.iterate import moves_encoder
 from csad.training.stack import Runs
 
-OWN, FRESH = 0, 1  # streams: the iteration's mini-batches, and those of updates that want others
+OWN, FRESH, VARIED = 0, 1, 2  # streams: the iteration's mini-batches, those of updates that want others, variation
 CHUNK = 1000  # rows encoded or predicted at a time where no gradient is needed
 
 
@@ -38,8 +39,11 @@ class Batches(Protocol):
     def order(self, stage: int, epoch: int, stream: int = OWN) -> Sequence[Tensor]:
         """The row numbers of each mini-batch of an epoch."""
 
-    def take(self, rows: Tensor) -> Batch:
-        """The rows as F sees them."""
+    def begin(self, stage: int, epoch: int) -> None:
+        """From here on rows are varied as in this epoch."""
+
+    def take(self, rows: Tensor, *, varied: bool = False) -> Batch:
+        """The rows as F sees them, or as training varies them."""
 
     def labels(self, rows: Tensor) -> tuple[Tensor, Tensor]:
         """y and b of the rows."""
@@ -54,6 +58,8 @@ class OwnBatches:
     def __init__(self, dataset: Dataset, course: Course, seed: int, device: torch.device) -> None:
         self.train: Samples = dataset.train.to(device)
         self.view: Callable[[Tensor], Tensor] = dataset.view
+        self.vary = dataset.vary
+        self.tag = torch.zeros((), dtype=torch.long, device=device)
         self.course, self.seed, self.device = course, seed, device
         self.rows = torch.arange(len(self.train), device=device)
         self.chunk = CHUNK
@@ -64,9 +70,14 @@ class OwnBatches:
         order = _order(self.train.y, self.course, self.seed, stage, epoch, stream)
         return torch.split(torch.cat(order).to(self.device), [len(rows) for rows in order])
 
-    def take(self, rows: Tensor) -> Batch:
+    def begin(self, stage: int, epoch: int) -> None:
+        """In place, so that a recording goes on with it."""
+        self.tag.fill_(mixed(self.seed, stage, epoch, VARIED) & 0xFFFFFFFF)
+
+    def take(self, rows: Tensor, *, varied: bool = False) -> Batch:
         """The rows through the data set's view."""
-        return Batch(self.view(self.train.x[rows]), *self.labels(rows), rows)
+        x = _seen(self.train.x[rows], rows, self.tag, self.view, self.vary if varied else None)
+        return Batch(x, *self.labels(rows), rows)
 
     def labels(self, rows: Tensor) -> tuple[Tensor, Tensor]:
         """(n,) and (n, columns)."""
@@ -90,6 +101,8 @@ class StackedBatches:
         self.which = torch.tensor([place[id(dataset)] for dataset in datasets], device=device)[:, None]
         self.targets = [dataset.train.y for dataset in datasets]
         self.views: list[Callable[[Tensor], Tensor]] = [dataset.view for dataset in datasets]
+        self.varies = [dataset.vary for dataset in datasets]
+        self.tags = torch.zeros(len(seeds), 1, dtype=torch.long, device=device)
         self.course, self.seeds, self.device = course, seeds, device
         self.number = torch.arange(len(seeds), device=device)[:, None]
         self.rows = torch.arange(self.x.shape[1], device=device).expand(len(seeds), -1)
@@ -104,13 +117,20 @@ class StackedBatches:
         together = torch.stack([torch.cat(order) for order in orders]).to(self.device)
         return torch.split(together, [len(rows) for rows in orders[0]], dim=1)
 
-    def take(self, rows: Tensor) -> Batch:
+    def begin(self, stage: int, epoch: int) -> None:
+        """Each run as if it were alone."""
+        tags = [mixed(seed, stage, epoch, VARIED) & 0xFFFFFFFF for seed in self.seeds]
+        self.tags.copy_(torch.tensor(tags)[:, None])
+
+    def take(self, rows: Tensor, *, varied: bool = False) -> Batch:
         """The rows (R, n, …) through the data sets' view, which sees them as one batch where all have the same."""
-        x = self.x[self.which, rows]
-        if len(set(self.views)) == 1:
-            seen = torch.unflatten(self.views[0](x.flatten(0, 1)), 0, rows.shape)
+        x, tags = self.x[self.which, rows], self.tags.expand_as(rows)
+        varies = self.varies if varied else [None] * len(self.varies)
+        if len(set(self.views)) == len(set(varies)) == 1:
+            together = _seen(x.flatten(0, 1), rows.flatten(), tags.flatten(), self.views[0], varies[0])
+            seen = torch.unflatten(together, 0, rows.shape)
         else:
-            seen = torch.stack([view(own) for view, own in zip(self.views, x, strict=True)])
+            seen = torch.stack([_seen(*own) for own in zip(x, rows, tags, self.views, varies, strict=True)])
         return Batch(seen, *self.labels(rows), rows)
 
     def labels(self, rows: Tensor) -> tuple[Tensor, Tensor]:
@@ -120,6 +140,12 @@ class StackedBatches:
     def pick(self, values: Tensor, rows: Tensor) -> Tensor:
         """The rows of values (R, all rows, …), each run its own."""
         return values[self.number, rows]
+
+
+def _seen(x: Tensor, rows: Tensor, tag: Tensor, view: Callable[[Tensor], Tensor], vary: Vary | None) -> Tensor:
+    """Stored rows (n, …) as F sees them, varied as row number and tag say."""
+    x = view(x)
+    return vary(x, as_if_random(rows, tag, vary.numbers)) if vary else x
 
 
 def batches_per_epoch(y: Tensor, course: Course) -> int:
@@ -134,11 +160,11 @@ def _order(y: Tensor, course: Course, seed: int, stage: int, epoch: int, stream:
     return epoch_order(n, min(course.batch_size, n), generator, partial=course.partial, balance=balance)
 
 
-def encode(runs: Runs, batches: Batches, rows: Tensor, gradient: bool) -> Encoded:
+def encode(runs: Runs, batches: Batches, rows: Tensor, gradient: bool, *, varied: bool = False) -> Encoded:
     """The rows after F, in train mode only when the gradient will move it."""
     for part in runs.method.encoder:
         runs.method.get_submodule(part).train(gradient)
-    batch = batches.take(rows)
+    batch = batches.take(rows, varied=varied)
     with torch.set_grad_enabled(gradient):
         return Encoded(runs.call(runs.method.encode, batch), batch.y, batch.b, batch.rows)
 
@@ -170,6 +196,7 @@ class Feed:
 
     def epoch(self, epoch: int) -> list[tuple[Tensor, ...]]:
         """For each mini-batch of an epoch its own row numbers, then those of each fresh one that its updates draw."""
+        self.batches.begin(self.stage, epoch)
         order = self.batches.order(self.stage, epoch)
         others = self.batches.order(self.stage, epoch, FRESH) if self.draws else ()
         return [
@@ -180,7 +207,7 @@ class Feed:
     def encoded(self, rows: Tensor, gradient: bool) -> Encoded:
         """The rows, encoded."""
         if self.h is None:
-            return encode(self.runs, self.batches, rows, gradient)
+            return encode(self.runs, self.batches, rows, gradient, varied=True)
         pick = self.batches.pick
         h = {n: pick(value, rows) for n, value in self.h.items()} if isinstance(self.h, dict) else pick(self.h, rows)
         return Encoded(h, *self.batches.labels(rows), rows)
