@@ -19,6 +19,7 @@ from csad.experiments.build import build
 from csad.experiments.folder import describe, task_from
 from csad.experiments.plan import Plan
 from csad.methods.method import Method
+from csad.nets.weights import without_files
 from csad.training import checkpoint
 from csad.training.batches import CHUNK
 from csad.training.device import computing_in
@@ -102,7 +103,8 @@ class Trained:
 
         about, tensors = header(data), load(data)
         plan = Plan(**about["plan"])
-        model = build(task_from(about["task"]), about["method"], plan, seed=0)
+        with without_files():  # of pretrained weights: all are in the bytes
+            model = build(task_from(about["task"]), about["method"], plan, seed=0)
         weights = {n.removeprefix("method/"): value for n, value in tensors.items() if n.startswith("method/")}
         checkpoint.put(weights, Alone(model).state)
         scale = Scale(tensors["scale/mean"].numpy(), tensors["scale/factor"].numpy())

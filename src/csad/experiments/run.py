@@ -22,6 +22,7 @@ from csad.experiments.folder import Folder, task_from
 from csad.experiments.plan import SECTIONS, Plan
 from csad.experiments.probing import leakage
 from csad.methods.method import Method
+from csad.nets.weights import without_files
 from csad.training import checkpoint
 from csad.training.batches import CHUNK
 from csad.training.device import choose_device, computing_in
@@ -105,7 +106,8 @@ def load(
         raise InputError(f"{folder} holds no checkpoint yet: go on with csad train --resume.")
     try:
         plan = Plan(**{name: config[name] for name in SECTIONS})
-        model = build(task_from(config["about"]), config["method"], plan, config["seed"], backbone)
+        with without_files():  # of pretrained weights: the checkpoint has them all
+            model = build(task_from(config["about"]), config["method"], plan, config["seed"], backbone)
         config["task"]
     except InputError:
         raise

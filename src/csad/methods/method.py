@@ -14,6 +14,7 @@ from csad.data.samples import Batch, Samples, Task
 from csad.errors import InputError
 from csad.methods.average import Average
 from csad.methods.terms import fell_to_chance, label_loss
+from csad.nets.norms import Resting
 from csad.nets.parts import Nets
 
 Features = Tensor | dict[str, Tensor]
@@ -203,6 +204,11 @@ class Method(nn.Module, ABC):
     def settled(self) -> Mapping[str, Tensor]:
         """Weights that are set once the last stage is over: the average, where one was kept."""
         return self.averaged.taken(dict(self.named_parameters())) if self.averaged else {}
+
+    def rest(self) -> tuple[str, ...]:
+        """The encoder's parts whose BatchNorm is put to rest just now, where it learns in the first stage only."""
+        parts = {part: self.get_submodule(part) for part in self.encoder}
+        return tuple(name for name, part in parts.items() if isinstance(part, Resting) and part.rest())
 
     def encode(self, batch: Batch) -> Features:
         """h = F(x), the only costly part."""

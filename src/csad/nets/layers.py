@@ -8,6 +8,7 @@ from itertools import pairwise
 from torch import Tensor, nn
 
 from csad.errors import InputError
+from csad.nets.norms import Resting
 
 SLOPE = 0.01  # of LeakyReLU, as in the authors' heads and estimator
 
@@ -18,6 +19,18 @@ def at_least_one(**sizes: int | Sequence[int]) -> None:
     if small:
         found = ", ".join(f"net.{name} = {sizes[name]}" for name in small)
         raise InputError(f"The sizes of a net must be 1 or more, not {found}.")
+
+
+def image(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape (channels, height, width), or an error where x is no image."""
+    if len(shape) != 3:
+        raise InputError(f"A convolutional backbone needs x of shape (channels, height, width), not {shape}.")
+    return shape
+
+
+def reason(error: Exception) -> str:
+    """The first line of what an error says, or its kind where it says nothing."""
+    return (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
 
 
 def dense(sizes: Sequence[int]) -> nn.Sequential:
@@ -52,20 +65,13 @@ class FromPixels(nn.Conv2d):
         return out if self.bias is None else out + self.bias[:, None, None]
 
 
-class Own(nn.Module):
+class Own(Resting):
     """A user's module as F, its output as rows; what came in eval mode (a frozen BatchNorm) stays in it."""
 
     def __init__(self, module: nn.Module) -> None:
         super().__init__()
         self.module = module
         self._resting = tuple(part for part in module.modules() if not part.training)
-
-    def train(self, mode: bool = True) -> Own:
-        """Sets the mode of all but the resting parts."""
-        super().train(mode)
-        for part in self._resting:
-            part.training = False
-        return self
 
     def forward(self, x: Tensor) -> Tensor:
         """h, flattened to rows."""

@@ -14,7 +14,9 @@ import torch
 from torch import nn
 
 from csad.errors import InputError, unknown
-from csad.nets.layers import Heads, Own, at_least_one, dense
+from csad.nets.adapters import LIBRARIES
+from csad.nets.layers import Heads, Own, at_least_one, dense, reason
+from csad.nets.weights import without_files
 from csad.registry import BACKBONES
 
 
@@ -22,7 +24,7 @@ from csad.registry import BACKBONES
 class Sizes:
     """Widths of the parts after F; defaults are the authors' for Colored MNIST. ``backbone`` names F.
 
-    F is a registered name, ``package.module:Class``, or a module of one's own.
+    F is a registered name, ``torchvision:NAME``, ``timm:NAME``, ``package.module:Class``, or a module of one's own.
     """
 
     backbone: str | nn.Module = "conv"
@@ -83,42 +85,39 @@ class Nets:
     @cached_property
     def features(self) -> int:
         """The width of h, found by encoding two rows of zeros, without disturbing the random numbers."""
-        with torch.random.fork_rng(devices=[]), torch.no_grad():
+        with torch.random.fork_rng(devices=[]), torch.no_grad(), without_files():
             F = self.extractor().eval()
             try:
                 h = F(torch.zeros(2, *self.shape))
             except Exception as error:  # a backbone of the user's own may raise anything
-                raise InputError(f"The backbone cannot take x of shape {self.shape}: {_reason(error)}.") from error
+                raise InputError(f"The backbone cannot take x of shape {self.shape}: {reason(error)}.") from error
         if h.ndim != 2 or len(h) != 2 or h.shape[1] == 0:
             raise InputError(f"The backbone must give one row of features per x, not a shape of {tuple(h.shape)}.")
         return int(h.shape[1])
 
 
 def make_backbone(name: str, shape: tuple[int, ...], settings: Mapping[str, Any]) -> nn.Module:
-    """F by registered name, or by ``package.module:Class`` for a class of one's own."""
+    """F by registered name, as ``library:NAME``, or as ``package.module:Class`` for a class of one's own."""
     if ":" not in name:
         module: nn.Module = BACKBONES[name](shape, **settings)
         return module
     try:
         own = own_class(name)(**settings)
-        return Own(own)
+        return own if isinstance(own, Own) else Own(own)
     except TypeError as error:
-        raise InputError(f"The backbone '{name}' cannot be made: {_reason(error)}.") from error
+        raise InputError(f"The backbone '{name}' cannot be made: {reason(error)}.") from error
 
 
 def own_class(path: str) -> Any:
-    """The class or function that ``package.module:Name`` points at."""
+    """The class or function that ``package.module:Name`` points at, or that makes a library's model of that name."""
     place, _, name = path.partition(":")
+    if place in LIBRARIES:
+        return LIBRARIES[place](name)
     try:
         module = importlib.import_module(place)
     except Exception as error:  # a module of the user's own may raise anything
-        reason = _reason(error)
-        raise InputError(f"The backbone '{path}' cannot be imported ({reason}): give package.module:Class.") from error
+        why = reason(error)
+        raise InputError(f"The backbone '{path}' cannot be imported ({why}): give package.module:Class.") from error
     if not callable(getattr(module, name, None)):
         raise unknown(f"class in {place}", name, (n for n, _ in inspect.getmembers(module, inspect.isclass)))
     return getattr(module, name)
-
-
-def _reason(error: Exception) -> str:
-    """The first line of what an error says, or its kind where it says nothing."""
-    return (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")

@@ -84,16 +84,15 @@ class Stack:
     def __init__(self, methods: Sequence[Method], device: torch.device) -> None:
         self.methods = methods
         self.method = methods[0]
-        self.movable = {n: w.requires_grad for n, w in self.method.named_parameters()}
         states = [_state(method) for method in methods]
         self.state = {name: torch.stack([state[name].detach() for state in states]).to(device) for name in states[0]}
-        for name, movable in self.movable.items():
-            self.state[name].requires_grad_(movable)
+        for name, weight in self.method.named_parameters():
+            self.state[name].requires_grad_(weight.requires_grad)
 
     def weights(self, part: str) -> dict[str, Tensor]:
         """The part's weights (R, …)."""
-        own = {n: f"{part}.{n}" for n, _ in self.method.get_submodule(part).named_parameters()}
-        return {n: self.state[name] for n, name in own.items() if self.movable[name]}
+        own = self.method.get_submodule(part).named_parameters()
+        return {n: self.state[f"{part}.{n}"] for n, w in own if w.requires_grad}
 
     def call(self, piece: Callable[..., Any], *arguments: Any) -> Any:
         """What the piece gives for each run, on its weights and its slice of the arguments."""

@@ -68,8 +68,9 @@ class Training:
     def take_up(self, state: State) -> None:
         """Goes on from the state of an earlier sitting, or of a training that these runs share."""
         checkpoint.put(state.weights, self.runs.state)
-        self.optimisers.load(state.optimisers)
         self.place = state.place
+        self._rest()  # before the optimisers, which hold only what may move
+        self.optimisers.load(state.optimisers)
         for log in self.logs:
             log.cut(self.place.step)
         self.started = time.monotonic() - len(self.logs) * self.logs[0].seconds()
@@ -91,10 +92,16 @@ class Training:
             if self.place.epoch < stage.epochs:
                 self._stage(stage)
             self.place = Place(self.place.stage + 1, 0, 0, self.place.step)
+            self._rest()
             if self.place.stage == len(self.stages):
                 put(self.runs, self.runs.call(self.runs.method.settled))
             self._save()
         self._check_weights()  # what was kept when all was done may hold runs that were lost before
+
+    def _rest(self) -> None:
+        """Once a first stage has been trained, what was to learn in it alone is put to rest."""
+        if any(stage.epochs for stage in self.stages[: self.place.stage]):
+            self.optimisers.renew(self.runs.method.rest())
 
     def _stage(self, stage: Stage) -> None:
         steps = Steps(self.runs, self.batches, self.optimisers, self.place.stage, self.way, self.listener.warn)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import nn
 
 from csad.errors import InputError
-from csad.nets.layers import FromPixels, at_least_one, initialised
+from csad.nets.layers import FromPixels, at_least_one, image, initialised
 from csad.registry import BACKBONES
 
 
@@ -13,7 +13,7 @@ from csad.registry import BACKBONES
 def conv(shape: tuple[int, ...], filters: int = 64, kernel: int = 5) -> nn.Module:
     """Two convolutions with ReLU and pooling, the paper's net for digits: 28 × 28 pixels give 1,024 features."""
     at_least_one(filters=filters, kernel=kernel)
-    channels, *sides = _image(shape)
+    channels, *sides = image(shape)
     if min(sides) < 3 * kernel + 1:
         raise InputError(
             f"The backbone 'conv' needs images of at least {3 * kernel + 1} pixels, not {sides}: take 'small-conv'."
@@ -36,7 +36,7 @@ def conv(shape: tuple[int, ...], filters: int = 64, kernel: int = 5) -> nn.Modul
 def small_conv(shape: tuple[int, ...], filters: int = 32) -> nn.Module:
     """Two 3 × 3 convolutions with ReLU, one pooling between: for very small images."""
     at_least_one(filters=filters)
-    channels, *_ = _image(shape)
+    channels, *_ = image(shape)
     return initialised(
         nn.Sequential(
             nn.Conv2d(channels, filters, 3, padding=1),
@@ -47,9 +47,3 @@ def small_conv(shape: tuple[int, ...], filters: int = 32) -> nn.Module:
             nn.Flatten(),
         )
     )
-
-
-def _image(shape: tuple[int, ...]) -> tuple[int, ...]:
-    if len(shape) != 3:
-        raise InputError(f"A convolutional backbone needs x of shape (channels, height, width), not {shape}.")
-    return shape
