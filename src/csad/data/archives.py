@@ -1,0 +1,160 @@
+"""Where images lie, as they were distributed: a folder, a .zip, a .tar or a .tar.gz, never unpacked to the disk."""
+
+from __future__ import annotations
+
+import functools
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import Protocol
+
+from csad.errors import InputError
+
+BROKEN = (OSError, EOFError, zipfile.BadZipFile, tarfile.TarError, zlib.error)  # what an archive may fail with
+MOST_BYTES = 2**28  # no image that anyone trains on is larger, and a small archive can hold what fills all memory
+KINDS = (".zip", ".tar", ".tar.gz", ".tgz")
+
+
+class Archive(Protocol):
+    """Files by name; ``reader`` is called in the order of ``place`` and by one thread, what it gives by any thread."""
+
+    def place(self, name: str) -> int:
+        """Where the file lies among the others: a .tar.gz can only be read from front to back."""
+
+    def reader(self, name: str) -> Callable[[], bytes]:
+        """What reads it; a file of more than MOST_BYTES is read as empty."""
+
+
+def check_names(names: Sequence[str]) -> None:
+    """Nothing, or an error that tells the first name that leads out of the source."""
+    # Of a hundred thousand plain names none need be taken apart.
+    odd = (name for name in names if name[:1] == "/" or ".." in name or ":" in name or "\\" in name)
+    for name in odd:
+        # In the manner of Windows too, where a drive or a backslash leads out.
+        if any(path.anchor or ".." in path.parts for path in (PurePosixPath(name), PureWindowsPath(name))):
+            raise InputError(f"Image '{name}' lies outside its folder or archive: names must be paths inside it.")
+
+
+def stamp(source: Path, names: Sequence[str]) -> str:
+    """Words that change when the source does: its path, size and time; of a folder, sizes and times of the files."""
+    try:
+        if not source.is_dir():
+            facts = source.stat()
+            return f"{source.resolve()} {facts.st_size} {facts.st_mtime_ns}"
+        found = [_facts(source / name) for name in names]
+    except OSError as error:
+        raise InputError(f"The images {source} cannot be read: {error.strerror or error}.") from error
+    _check_missing(source, [name for name, facts in zip(names, found, strict=True) if not facts], len(names))
+    return f"{source.resolve()} {' '.join(found)}"
+
+
+def _facts(path: Path) -> str:
+    """Size and time of a file, or nothing where there is none."""
+    try:
+        facts = path.stat()
+    except (FileNotFoundError, ValueError):  # the latter of a name that no file can have
+        return ""
+    return "" if path.is_dir() else f"{facts.st_size} {facts.st_mtime_ns}"
+
+
+@contextmanager
+def open_archive(source: Path, names: Sequence[str]) -> Iterator[Archive]:
+    """The source, once all names are known to be in it."""
+    if source.is_dir():
+        yield _Folder(source)
+        return
+    if not source.name.lower().endswith(KINDS):
+        raise InputError(f"{source} cannot be read: images are in a folder, or in a file {', '.join(KINDS)}.")
+    try:
+        opened = _opened(source)
+    except BROKEN as error:
+        raise _unreadable(source, error) from error
+    with opened:
+        archive = _Zip(opened) if isinstance(opened, zipfile.ZipFile) else _Tar(opened, source)
+        _check_missing(source, [name for name in names if name not in archive.files], len(names))
+        yield archive
+
+
+def _opened(source: Path) -> zipfile.ZipFile | tarfile.TarFile:
+    name = source.name.lower()
+    if name.endswith(".zip"):
+        return zipfile.ZipFile(source)
+    return tarfile.open(source, "r:" if name.endswith(".tar") else "r:gz")
+
+
+def _check_missing(source: Path, missing: Sequence[str], total: int) -> None:
+    if missing:
+        raise InputError(
+            f"{source} lacks {len(missing):,} of the {total:,} images that are listed, the first is '{missing[0]}': "
+            "give the whole file, or a list of only those that are there."
+        )
+
+
+def _unreadable(source: Path, error: Exception) -> InputError:
+    if isinstance(error, OSError) and error.errno:
+        return InputError(f"{source} cannot be read: {error.strerror}.")
+    return InputError(f"{source} is cut short or not what its name says ({error}): download it again.")
+
+
+class _Folder:
+    """Files on the disk."""
+
+    def __init__(self, source: Path) -> None:
+        self._source = source
+
+    def place(self, name: str) -> int:
+        return 0
+
+    def reader(self, name: str) -> Callable[[], bytes]:
+        return functools.partial(_read_file, self._source / name)
+
+
+class _Zip:
+    """A .zip, whose one handle all threads share: zipfile has a lock for that."""
+
+    def __init__(self, opened: zipfile.ZipFile) -> None:
+        self._opened = opened
+        self.files = {info.filename: info for info in opened.infolist() if not info.is_dir()}
+
+    def place(self, name: str) -> int:
+        return self.files[name].header_offset
+
+    def reader(self, name: str) -> Callable[[], bytes]:
+        info = self.files[name]
+        return functools.partial(self._opened.read, info) if info.file_size <= MOST_BYTES else bytes
+
+
+class _Tar:
+    """A .tar, compressed or not; it is read where it is opened, because only one thread can be at one place."""
+
+    def __init__(self, opened: tarfile.TarFile, source: Path) -> None:
+        self._opened = opened
+        self._source = source
+        try:
+            self.files = {member.name.removeprefix("./"): member for member in self._regular()}
+        except BROKEN as error:
+            raise _unreadable(source, error) from error
+
+    def _regular(self) -> Iterable[tarfile.TarInfo]:
+        return (member for member in self._opened if member.isreg())
+
+    def place(self, name: str) -> int:
+        return self.files[name].offset
+
+    def reader(self, name: str) -> Callable[[], bytes]:
+        member = self.files[name]
+        if member.size > MOST_BYTES:
+            return bytes
+        try:
+            stream = self._opened.extractfile(member)
+            data = stream.read() if stream else b""
+        except BROKEN as error:
+            raise _unreadable(self._source, error) from error
+        return lambda: data
+
+
+def _read_file(path: Path) -> bytes:
+    return path.read_bytes() if path.stat().st_size <= MOST_BYTES else b""

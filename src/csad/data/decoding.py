@@ -1,0 +1,112 @@
+"""Turns image files into pixels, many at once, and puts them into a cache."""
+
+from __future__ import annotations
+
+import io
+import os
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csad.data.archives import Archive
+from csad.data.image_cache import BROKEN, WAITS, ImageCache
+from csad.data.progress import Progress
+from csad.errors import InputError
+
+THREADS = min(16, os.cpu_count() or 1)  # Pillow lets other threads run while it decodes and resizes
+PIECE = 2**26  # bytes of pixels, at most, between two times that all is saved
+MOST_AT_ONCE = 1024  # images, likewise
+FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "GIF", "TIFF", "PPM")  # of what Pillow knows, some would start other programs
+
+
+@dataclass(frozen=True)
+class Decoder:
+    """Makes pixels of a file's bytes; ``crop`` is the share of width and height that is kept around the centre."""
+
+    size: int
+    crop: tuple[float, float]
+
+    def __call__(self, data: bytes) -> NDArray[np.uint8]:
+        """RGB (3, size, size), resized whatever the proportions; of bytes that are no image, any kind of error."""
+        from PIL import Image
+
+        with Image.open(io.BytesIO(data), formats=FORMATS) as image:
+            (width, height), (across, down) = image.size, self.crop
+            left, top = width * (1 - across) / 2, height * (1 - down) / 2
+            box = (left, top, width - left, height - top)
+            # As torchvision resizes by default: linear, over all pixels that a new one covers.
+            small = image.convert("RGB").resize((self.size, self.size), Image.Resampling.BILINEAR, box=box)
+        return np.ascontiguousarray(np.asarray(small).transpose(2, 0, 1))
+
+
+def decode_all(
+    archive: Archive, names: Sequence[str], decoder: Decoder, cache: ImageCache, most_broken: float
+) -> list[int]:
+    """The places of broken images; all others are in the cache then, unless more than ``most_broken`` were found."""
+    step = max(1, min(MOST_AT_ONCE, PIECE // cache.row))
+    progress = Progress(f"Decoding images into {cache.folder}", len(names))
+    with _strict_pillow(), _pool() as pool, cache.writing() as writer:
+        marks = cache.marks()
+        broken: list[int] = np.flatnonzero(marks == BROKEN).tolist()
+        waiting = sorted(np.flatnonzero(marks == WAITS).tolist(), key=lambda i: archive.place(names[i]))
+        for start in range(0, len(waiting), step):
+            piece = waiting[start : start + step]
+            # The archive is read here, in order; the threads take over what was read.
+            rows = pool.map(_row, ((decoder, names[i], archive.reader(names[i])) for i in piece))
+            for i, row in zip(piece, rows, strict=True):
+                writer.put(i, row)
+                broken += [i] * (row is None)
+            writer.save()
+            if len(broken) > most_broken:
+                break
+            progress.tell(len(names) - len(waiting) + start + len(piece))
+    return sorted(broken)
+
+
+def _row(job: tuple[Decoder, str, Callable[[], bytes]]) -> NDArray[np.uint8] | None:
+    decoder, name, read = job
+    try:
+        return decoder(read())
+    except MemoryError:
+        raise
+    except OSError as error:
+        if error.errno is None:  # Pillow's own
+            return None
+        # The disk's fault, not the image's: another time it may go well.
+        raise InputError(f"Image '{name}' cannot be read: {error.strerror}.") from error
+    except Exception:  # Pillow's many readers have no error in common
+        return None
+
+
+@contextmanager
+def _pool() -> Iterator[ThreadPoolExecutor]:
+    pool = ThreadPoolExecutor(THREADS)
+    try:
+        yield pool
+    finally:
+        pool.shutdown(cancel_futures=True)  # Ctrl-C is not to wait for what has not begun
+
+
+@contextmanager
+def _strict_pillow() -> Iterator[None]:
+    """While this lasts, Pillow refuses images so large that it would only warn of them, and says nothing else."""
+    image = _pillow()
+    with warnings.catch_warnings():
+        # Of strange palettes and the like; all that matters is whether an image can be decoded.
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("error", image.DecompressionBombWarning)
+        yield
+
+
+def _pillow() -> Any:
+    try:
+        from PIL import Image
+    except ImportError as error:
+        raise InputError("Images are read with Pillow, which is missing: pip install 'csad[images]'.") from error
+    return Image

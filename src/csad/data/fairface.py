@@ -1,0 +1,93 @@
+"""FairFace (Kärkkäinen and Joo, WACV 2021): man or woman, where in training the age gives it away."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from csad.data.given_files import Table, find_given, read_csv
+from csad.data.held_out import check_share, hold_out
+from csad.data.images import read_parts
+from csad.data.samples import Classes, Dataset, Samples, Task
+from csad.errors import InputError, unknown
+from csad.registry import DATASETS
+
+FILES = (("images.zip", "images"), ("labels.csv",))
+HOME = "https://github.com/joojs/fairface (images under train/ and val/; both label files as one labels.csv)"
+SETTINGS = ("EB1", "EB2", "all")
+GENDERS = ("Female", "Male")
+YOUNG = ("0-2", "3-9", "10-19", "20-29")
+BETWEEN = "30-39"  # in no split
+OLD = ("40-49", "50-59", "60-69", "more than 70")
+BANDS = (*YOUNG, *OLD)
+
+Rows = NDArray[np.int64]
+
+
+@DATASETS.register("fairface")
+def fairface(
+    *, setting: str = "EB1", size: int = 64, validation: float = 0.0, data_root: Path | None = None
+) -> Dataset:
+    """Faces with gender as the target and age, in eight bands, as the bias; Ω: the same band.
+
+    Of the images under train/, EB1 has women aged 0–29 and men aged 40 or more, EB2 women aged 40 or more and men aged
+    0–29. ``setting`` is trained on, and the other of the two is a split of that name; "all" trains on both. "test" has
+    the images under val/ of these ages, as frequent as they come. People aged 30–39 are in no split.
+    ``validation`` is the share of the training rows that is held out, with every combination of gender and band as
+    frequent as in the rest.
+    """
+    if setting not in SETTINGS:
+        raise unknown("setting of FairFace", setting, SETTINGS)
+    check_share(validation)
+    images, labels = find_given(FILES, "fairface", HOME, data_root)
+    table = read_csv(labels)
+    y, b = _codes(table, "gender", GENDERS), _codes(table, "age", (*BANDS, BETWEEN))
+    rows = _divide(table, y, b, setting)
+    names = {split: [table["file"][i] for i in chosen] for split, chosen in rows.items()}
+    splits = {}
+    for split, (pixels, kept, _) in read_parts(images, names, size=size).items():
+        chosen = rows[split][kept]
+        splits[split] = Samples(pixels, y[chosen], b[chosen])
+    genders = tuple(gender.lower() for gender in GENDERS)
+    task = Task("fairface", (3, size, size), Classes(2, genders), (Classes(len(BANDS), BANDS),), ("age",))
+    return Dataset(task, hold_out(splits.pop("train"), validation, "fairface validation") | splits)
+
+
+def _divide(table: Table, y: Rows, b: Rows, setting: str) -> dict[str, Rows]:
+    """The rows of each split: EB1, EB2, test, in this order always, so that all settings share one file of pixels."""
+    part = _parts(table)
+    male, old, extreme = y == 1, b >= len(YOUNG), b < len(BANDS)
+    first, second, test = (
+        np.flatnonzero(extreme & chosen)
+        for chosen in ((part == 0) & (male == old), (part == 0) & (male != old), part == 1)
+    )
+    for split, chosen in {"EB1": first, "EB2": second, "test": test}.items():
+        if not len(chosen):
+            raise InputError(f"{table.path} has no image for the split {split}: are all its lines there?")
+    if setting == "all":
+        return {"train": np.concatenate([first, second]), "test": test}
+    own = {"EB1": first, "EB2": second}
+    return {"train" if split == setting else split: chosen for split, chosen in own.items()} | {"test": test}
+
+
+def _parts(table: Table) -> Rows:
+    """0 where an image is under train/, 1 under val/."""
+    names = table["file"]
+    seen: set[str] = set()
+    for row, name in enumerate(names):
+        if not name.startswith(("train/", "val/")):
+            raise table.wrong("file", row, "a path under train/ or val/")
+        if name in seen:
+            raise table.wrong("file", row, "an image that no other line has")
+        seen.add(name)
+    return np.array([name.startswith("val/") for name in names], dtype=np.int64)
+
+
+def _codes(table: Table, column: str, words: tuple[str, ...]) -> Rows:
+    code = {word: place for place, word in enumerate(words)}
+    for row, word in enumerate(table[column]):
+        if word not in code:
+            raise table.wrong(column, row, f"one of {', '.join(words)}")
+    return np.array([code[word] for word in table[column]], dtype=np.int64)

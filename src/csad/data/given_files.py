@@ -1,0 +1,84 @@
+"""Files that a user has to bring, because they cannot be fetched: where they lie, and what a CSV file holds."""
+
+from __future__ import annotations
+
+import csv
+import os
+import reprlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+
+from csad.errors import InputError
+
+BLANK = ("", "na", "nan", "none", "null")  # words, in small letters, for a value that is missing
+
+
+def find_given(
+    wanted: Sequence[tuple[str, ...]], folder: str, source: str, data_root: Path | None = None
+) -> list[Path]:
+    """Where each wanted file or folder lies: in ``folder`` under the data root (``CSAD_DATA`` where None) or beside it.
+
+    Each is a tuple of the names it may have. All that is not there is told at once, and ``source``, where to get it.
+    """
+    named = data_root or os.environ.get("CSAD_DATA")
+    root = Path(named).expanduser() if named else None
+    if root is not None and not root.is_dir():
+        raise InputError(f"The data folder {root} does not exist: mend --data-root or CSAD_DATA.")
+    places = [] if root is None else [root / folder, root]
+    found = [_first(place / name for name in names for place in places) for names in wanted]
+    missing = [" or ".join(names) for names, path in zip(wanted, found, strict=True) if path is None]
+    if missing:
+        where = f"not in {places[0]}" if places else "needed, and no data folder is named"
+        by_hand = f"put into FOLDER/{folder} what you get from {source}"
+        names = f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'}"
+        raise InputError(f"{names} {where}: {by_hand}, and give --data-root FOLDER or set CSAD_DATA=FOLDER.")
+    return [path for path in found if path is not None]
+
+
+def _first(paths: Iterable[Path]) -> Path | None:
+    return next((path for path in paths if path.exists()), None)
+
+
+@dataclass(frozen=True)
+class Table:
+    """The words of a CSV file by column, and the line in which each row ends."""
+
+    path: Path
+    columns: dict[str, list[str]]
+    lines: list[int]
+
+    def __getitem__(self, column: str) -> list[str]:
+        if column not in self.columns:
+            near = get_close_matches(column, self.columns, n=1, cutoff=0.5)
+            nearest = f" Nearest: {near[0]}." if near else ""
+            raise InputError(f"Column '{column}' is not in {self.path}.{nearest}")
+        return self.columns[column]
+
+    def wrong(self, column: str, row: int, wanted: str) -> InputError:
+        """An error about one cell: where it stands, what is there, what is wanted."""
+        shown = reprlib.repr(self.columns[column][row])
+        return InputError(f"{self.path} has {shown} as {column} in line {self.lines[row]} where {wanted} is wanted.")
+
+
+def read_csv(path: Path) -> Table:
+    """The table of a CSV file with a header; blanks around words, empty lines and a byte order mark do not matter."""
+    try:
+        with path.open(encoding="utf-8-sig", errors="replace", newline="") as stream:
+            reader = csv.reader(stream)
+            header = [name.strip() for name in next(reader, [])]
+            rows = [(reader.line_num, [word.strip() for word in row]) for row in reader if any(map(str.strip, row))]
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or error}.") from error
+    except csv.Error as error:
+        raise InputError(f"{path} is not a CSV file: {error}.") from error
+    for line, row in rows:
+        if len(row) != len(header):
+            raise InputError(
+                f"{path} has {len(row)} values in line {line} where its header names {len(header)} columns."
+            )
+    if not rows:
+        raise InputError(f"{path} holds no rows.")
+    columns = {name: [row[place] for _, row in rows] for place, name in enumerate(header)}
+    return Table(path, columns, [line for line, _ in rows])

@@ -1,0 +1,295 @@
+"""CelebA from its own files: which images are in which split with which labels, and what is said where they are odd."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from picture_files import as_folder, as_zip, find_real, picture
+
+import csad
+from csad.data.celeba import celeba
+from csad.data.celeba_lists import read_lists
+from csad.data.check import check_trainable
+from csad.data.decoding import Decoder
+from csad.data.images import ImageWarning
+from csad.data.samples import Classes, Dataset
+from csad.errors import InputError
+from csad.registry import DATASETS
+
+HEADER = (
+    "5_o_Clock_Shadow Arched_Eyebrows Attractive Bags_Under_Eyes Bald Bangs Big_Lips Big_Nose Black_Hair "
+    "Blond_Hair Blurry Brown_Hair Bushy_Eyebrows Chubby Double_Chin Eyeglasses Goatee Gray_Hair Heavy_Makeup "
+    "High_Cheekbones Male Mouth_Slightly_Open Mustache Narrow_Eyes No_Beard Oval_Face Pale_Skin Pointy_Nose "
+    "Receding_Hairline Rosy_Cheeks Sideburns Smiling Straight_Hair Wavy_Hair Wearing_Earrings Wearing_Hat "
+    "Wearing_Lipstick Wearing_Necklace Wearing_Necktie Young"
+)
+ATTRIBUTES = HEADER.split()
+COUNT = 90
+NAMES = [f"{n:06}.jpg" for n in range(1, COUNT + 1)]
+VALUES = np.random.default_rng(0).choice([-1, 1], (COUNT, 40))
+PARTS = [0] * 50 + [1] * 20 + [0] * 10 + [2] * 10  # the real ones follow one another; a loader must not count on it
+
+
+def attribute_lines() -> list[str]:
+    """As the file is distributed: a blank at the end of the header, two before a 1."""
+    rows = [name + "".join(f"{value:3}" for value in row) for name, row in zip(NAMES, VALUES.tolist(), strict=True)]
+    return [str(COUNT), f"{HEADER} ", *rows]
+
+
+def partition_lines() -> list[str]:
+    return [f"{name} {part}" for name, part in zip(NAMES, PARTS, strict=True)]
+
+
+def written(path: Path, lines: list[str]) -> None:
+    path.write_text("\n".join(lines) + "\n")
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A data folder with made-up images in CelebA's layout."""
+    monkeypatch.setenv("CSAD_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("CSAD_DATA", raising=False)
+    place = tmp_path / "data" / "celeba"
+    place.mkdir(parents=True)
+    as_zip(place / "img_align_celeba.zip", {f"img_align_celeba/{name}": data for name, data in images().items()})
+    written(place / "list_attr_celeba.txt", attribute_lines())
+    written(place / "list_eval_partition.txt", partition_lines())
+    return tmp_path / "data"
+
+
+def images() -> dict[str, bytes]:
+    return {name: picture(n, width=18, height=22, kind="JPEG") for n, name in enumerate(NAMES)}
+
+
+def column(name: str, rows: list[int]) -> list[int]:
+    return ((VALUES[rows, ATTRIBUTES.index(name)] + 1) // 2).tolist()
+
+
+def rows_of(part: int) -> list[int]:
+    return [n for n, own in enumerate(PARTS) if own == part]
+
+
+def cells(dataset: Dataset, split: str) -> list[int]:
+    """Rows by (target, bias): (no, no), (no, yes), (yes, no), (yes, yes)."""
+    samples = dataset.splits[split]
+    return torch.bincount(2 * samples.y + samples.b[:, 0], minlength=4).tolist()
+
+
+def test_every_image_is_in_the_split_of_its_part_with_its_labels(root: Path) -> None:
+    dataset = celeba(data_root=root, size=8)
+    assert list(dataset.splits) == ["train", "test", "official-test"]
+    for split, part in {"train": 0, "test": 1, "official-test": 2}.items():
+        samples, rows = dataset.splits[split], rows_of(part)
+        assert samples.y.tolist() == column("Blond_Hair", rows)
+        assert samples.b[:, 0].tolist() == column("Male", rows)
+        files = images()
+        wanted = np.stack([Decoder(8, (1.0, 1.0))(files[NAMES[row]]) for row in rows])
+        assert (samples.x.numpy() == wanted).all()
+
+
+def test_the_task_is_an_attribute_with_others_as_biases(root: Path) -> None:
+    dataset = DATASETS["celeba"](target="Smiling", bias=("Young", "Male"), size=8, data_root=root)
+    task = dataset.task
+    assert (task.name, task.shape, task.bias_names) == ("celeba", (3, 8, 8), ("Young", "Male"))
+    assert task.target == Classes(2, ("no", "yes"))
+    assert task.biases == (Classes(2, ("no", "yes")),) * 2
+    assert dataset.train.y.tolist() == column("Smiling", rows_of(0))
+    assert dataset.train.b[:, 0].tolist() == column("Young", rows_of(0))
+    assert dataset.train.b[:, 1].tolist() == column("Male", rows_of(0))
+    omega = task.related(torch.tensor([[0, 0], [0, 1], [0, 0]]))
+    assert omega.tolist() == [[1, 0, 1], [0, 1, 0], [1, 0, 1]]
+    check_trainable(dataset, needs_bias=True)
+
+
+def test_a_folder_of_images_and_files_beside_the_folder_will_do(root: Path) -> None:
+    zipped = celeba(data_root=root, size=8)
+    (root / "celeba" / "img_align_celeba.zip").unlink()
+    as_folder(root / "celeba" / "img_align_celeba", images())
+    loose = celeba(data_root=root, size=8)
+    assert {s: x.fingerprint() for s, x in loose.splits.items()} == {
+        s: x.fingerprint() for s, x in zipped.splits.items()
+    }
+    beside = celeba(data_root=root / "celeba", size=8)
+    assert beside.train.fingerprint() == zipped.train.fingerprint()
+
+
+def test_splits_share_one_file_of_pixels_whatever_the_attributes(root: Path, tmp_path: Path) -> None:
+    dataset = celeba(data_root=root, size=8)
+    other = celeba(target="Bald", bias=("Chubby",), data_root=root, size=8)
+    assert len(list((tmp_path / "cache" / "images").iterdir())) == 1
+    first = dataset.train.x.data_ptr()
+    assert dataset.splits["test"].x.data_ptr() == first + 60 * 3 * 8 * 8
+    assert torch.equal(other.train.x, dataset.train.x)
+
+
+def test_images_can_be_cut_out_of_the_centre(root: Path) -> None:
+    whole, square = (celeba(data_root=root, size=8, crop=crop).train.x for crop in ((1.0,), (1.0, 178 / 218)))
+    assert not torch.equal(whole, square)
+
+
+def test_validation_rows_are_held_out_of_the_training_rows_alike_in_every_cell(root: Path) -> None:
+    whole, held, again = (celeba(data_root=root, size=8, validation=share) for share in (0.0, 0.25, 0.25))
+    assert list(held.splits) == ["train", "validation", "test", "official-test"]
+    assert len(held.train) == 45
+    assert len(held.splits["validation"]) == 15
+    for own, part, rest in zip(cells(whole, "train"), cells(held, "validation"), cells(held, "train"), strict=True):
+        assert own == part + rest
+        assert abs(part - own / 4) < 2
+    assert again.splits["validation"].fingerprint() == held.splits["validation"].fingerprint()
+
+
+def test_a_list_without_the_third_part_has_no_official_test(root: Path) -> None:
+    written(root / "celeba" / "list_eval_partition.txt", [line.replace(" 2", " 1") for line in partition_lines()])
+    assert list(celeba(data_root=root, size=8).splits) == ["train", "test"]
+
+
+def test_a_broken_image_leaves_the_labels_of_the_others_where_they_were(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("csad.data.images.TOLERATED", 0.05)
+    whole = celeba(data_root=root, size=8)
+    damaged = images() | {NAMES[5]: b"", NAMES[55]: b"no image"}
+    zipped = {f"img_align_celeba/{name}": data for name, data in damaged.items()}
+    as_zip(root / "celeba" / "img_align_celeba.zip", zipped)
+    with pytest.warns(ImageWarning, match=r"2 of 90 .* \(img_align_celeba/000006.jpg, img_align_celeba/000056.jpg\)"):
+        dataset = celeba(data_root=root, size=8)
+    for split, gone in {"train": 5, "test": 5}.items():
+        kept = [row for row in range(len(whole.splits[split])) if row != gone]
+        assert dataset.splits[split].fingerprint() == whole.splits[split].rows(kept).fingerprint()
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"target": "Blond"}, r"^No attribute of CelebA is called 'Blond'\. Nearest: Blond_Hair\. Known: 5_o_Clock_S"),
+        ({"bias": ("male",)}, r"^No attribute of CelebA is called 'male'\. Nearest: Male\. Known: "),
+        ({"bias": ()}, r"^CelebA needs an attribute as bias, such as Male\.$"),
+        ({"target": "Male"}, r"^target and bias must be different attributes, not Male and Male\.$"),
+        (
+            {"bias": ("Male", "Male")},
+            r"^target and bias must be different attributes, not Blond_Hair and Male, Male",
+        ),
+        ({"validation": 1.0}, r"^validation must be a share of the training rows, from 0 and below 1, not 1\.0\.$"),
+        ({"validation": 0.001}, r"^A validation share of 0\.001 holds out 0 of 60 training rows: both parts need rows"),
+        ({"size": 0}, r"^size must be a whole number of pixels, from 1 to 4096, not 0\.$"),
+    ],
+)
+def test_a_setting_that_is_wrong_is_told(root: Path, settings: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        celeba(**{"size": 8, "data_root": root} | settings)
+
+
+def changed(lines: list[str], place: int, line: str | None) -> list[str]:
+    return lines[:place] + ([] if line is None else [line]) + lines[place + 1 :]
+
+
+@pytest.mark.parametrize(
+    ("place", "line", "said"),
+    [
+        (0, "image_id,5_o_Clock_Shadow", r"starts with 'image_id,5_o_Clock_Shadow' where the number of images is want"),
+        (0, "", r"starts with '5_o_Clock_Sh.*' where the number of images is wanted"),
+        (0, "91", r"has 90 images where its first line says 91"),
+        (1, "Male Young", r"has 2 words in line 2 where the names of 40 attributes are wanted"),
+        (1, " ".join(["Male"] * 40), r"has 40 words in line 2 where the names of 40 attributes are wanted"),
+        (1, None, r"has 41 words in line 2 where the names of 40 attributes are wanted"),
+        (9, "000008.jpg -1 1", r"has 3 words in line 10 where a name and 40 values are wanted"),
+        (9, "000008.jpg" + " 0" * 40, r"has '0' in line 10 where -1 or 1 is wanted"),
+        (9, "\xff\xfe" + "  x" * 40, r"has 'x' in line 10 where -1 or 1 is wanted"),
+        (9, "000007.jpg" + " 1" * 40, r"has 89 images where its first line says 90"),
+        (9, None, r"has 89 images where its first line says 90"),
+    ],
+)
+def test_a_list_of_attributes_that_is_wrong_is_told_with_its_line(
+    root: Path, place: int, line: str | None, said: str
+) -> None:
+    path = root / "celeba" / "list_attr_celeba.txt"
+    written(path, changed(attribute_lines(), place, line))
+    with pytest.raises(InputError, match=rf"^{path} {said}.*; download it again or remove it\.$"):
+        celeba(data_root=root, size=8)
+
+
+@pytest.mark.parametrize(
+    ("place", "line", "said"),
+    [
+        (3, "000004.jpg 3", r"has '3' in line 4 where 0 or 1 or 2 is wanted"),
+        (3, "000004.jpg train", r"has 'train' in line 4 where 0 or 1 or 2 is wanted"),
+        (3, "000004.jpg", r"has 1 words in line 4 where a name and a part are wanted"),
+        (3, None, r"lacks 1 images of list_attr_celeba\.txt, the first is '000004\.jpg'"),
+    ],
+)
+def test_a_partition_that_is_wrong_is_told_with_its_line(root: Path, place: int, line: str | None, said: str) -> None:
+    path = root / "celeba" / "list_eval_partition.txt"
+    written(path, changed(partition_lines(), place, line))
+    with pytest.raises(InputError, match=rf"^{path} {said}; download it again or remove it\.$"):
+        celeba(data_root=root, size=8)
+
+
+def test_a_partition_of_more_images_than_have_attributes_is_told(root: Path) -> None:
+    written(root / "celeba" / "list_eval_partition.txt", [*partition_lines(), "000091.jpg 0"])
+    with pytest.raises(InputError, match=r"celeba\.txt lacks 1 images of list_eval_partition\.txt, as '000091\.jpg'"):
+        celeba(data_root=root, size=8)
+
+
+@pytest.mark.parametrize(("part", "split"), [(0, "train"), (1, "test")])
+def test_a_split_without_an_image_is_told(root: Path, part: int, split: str) -> None:
+    lines = [line.replace(f" {part}", " 2") for line in partition_lines()]
+    written(root / "celeba" / "list_eval_partition.txt", lines)
+    with pytest.raises(InputError, match=rf"gives no image the part {part}, so the split '{split}' is empty\.$"):
+        celeba(data_root=root, size=8)
+
+
+def test_a_list_that_is_longer_than_the_archive_is_told_and_nothing_is_dropped(root: Path) -> None:
+    some = {f"img_align_celeba/{name}": data for name, data in list(images().items())[:85]}
+    path = as_zip(root / "celeba" / "img_align_celeba.zip", some)
+    said = rf"^{path} lacks 5 of the 90 images that are listed, the first is 'img_align_celeba/000086\.jpg': give the"
+    with pytest.raises(InputError, match=said):
+        celeba(data_root=root, size=8)
+
+
+def test_an_archive_that_was_cut_short_is_told(root: Path) -> None:
+    path = root / "celeba" / "img_align_celeba.zip"
+    path.write_bytes(path.read_bytes()[:-1000])
+    with pytest.raises(InputError, match=rf"^{path} is cut short or not what its name says .*: download it again\.$"):
+        celeba(data_root=root, size=8)
+
+
+@pytest.mark.parametrize("file", ["img_align_celeba.zip", "list_attr_celeba.txt", "list_eval_partition.txt"])
+def test_a_file_that_is_missing_is_named_with_where_to_get_it_and_where_to_put_it(root: Path, file: str) -> None:
+    (root / "celeba" / file).unlink()
+    with pytest.raises(
+        InputError, match=rf"^{file}.* is not in {root}/celeba: put into FOLDER/celeba what you get from "
+    ):
+        celeba(data_root=root, size=8)
+    with pytest.raises(InputError, match=r"mmlab\.ie\.cuhk\.edu\.hk/projects/CelebA\.html.*--data-root FOLDER"):
+        celeba(data_root=root, size=8)
+
+
+def test_the_lists_at_hand_hold_the_cells_that_are_known_of_them() -> None:
+    place = find_real("CelebA", "celeba", "list_attr_celeba.txt")
+    faces = read_lists(place / "list_attr_celeba.txt", place / "list_eval_partition.txt", ("Blond_Hair", "Male"))
+    if len(faces.names) != 17_476:
+        pytest.skip("this is another part of CelebA than the one whose cells are known")
+    counts = [
+        np.bincount(2 * rows[:, 0] + rows[:, 1]).tolist() for rows in (faces.values[faces.parts == p] for p in (0, 1))
+    ]
+    assert counts == [[6374, 4760, 1718, 123], [2384, 1611, 479, 27]]
+
+
+def test_a_net_learns_from_some_real_faces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = find_real("CelebA", "celeba", "img_align_celeba.zip")
+    monkeypatch.setenv("CSAD_CACHE", str(tmp_path / "cache"))
+    place = tmp_path / "celeba"
+    place.mkdir()
+    (place / "img_align_celeba.zip").symlink_to(real / "img_align_celeba.zip")
+    attributes = (real / "list_attr_celeba.txt").read_text().splitlines()
+    parts = (real / "list_eval_partition.txt").read_text().splitlines()
+    written(place / "list_attr_celeba.txt", ["400", attributes[1], *attributes[2:402]])
+    written(place / "list_eval_partition.txt", parts[:400])
+    settings = {"size": 16, "target": "Male", "bias": ("Young",), "train.target_epochs": 4, "train.epochs": 0}
+    run = csad.train("celeba", method="vanilla", settings=settings, data_root=tmp_path, device="cpu")
+    assert run.result["settings"]["data"]["target"] == "Male"
+    assert run.result["metrics"]["train"]["auc"] > 0.7

@@ -1,0 +1,213 @@
+"""FairFace as EB1, EB2 and test: who is where, and what is said where its files are odd."""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from picture_files import as_folder, as_zip, find_real, picture
+
+from csad.data.check import check_trainable
+from csad.data.decoding import Decoder
+from csad.data.fairface import fairface
+from csad.data.samples import Classes, Dataset, Samples
+from csad.errors import InputError
+from csad.registry import DATASETS
+
+BANDS = ("0-2", "3-9", "10-19", "20-29", "40-49", "50-59", "60-69", "more than 70")
+HEADER = "file,age,gender,race,service_test"
+# Of each combination some under train/ and one under val/, in no order that splits follow.
+KINDS = [*product((*BANDS, "30-39"), ("Male", "Female"))]
+PEOPLE = [("train" if n % 4 else "val", *KINDS[n * 7 % len(KINDS)]) for n in range(8 * len(KINDS))]
+FILES = {f"{part}/{n}.jpg": (age, gender) for n, (part, age, gender) in enumerate(PEOPLE)}
+
+
+def label_lines() -> list[str]:
+    return [HEADER, *(f"{name},{age},{gender},Indian,False" for name, (age, gender) in FILES.items())]
+
+
+def pictures() -> dict[str, bytes]:
+    return {name: picture(n, kind="JPEG") for n, name in enumerate(FILES)}
+
+
+def written(root: Path, lines: list[str]) -> Path:
+    (root / "fairface" / "labels.csv").write_text("\n".join(lines) + "\n")
+    return root / "fairface" / "labels.csv"
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A data folder with made-up images."""
+    monkeypatch.setenv("CSAD_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("CSAD_DATA", raising=False)
+    (tmp_path / "data" / "fairface").mkdir(parents=True)
+    as_zip(tmp_path / "data" / "fairface" / "images.zip", pictures())
+    written(tmp_path / "data", label_lines())
+    return tmp_path / "data"
+
+
+def wanted(split: str) -> list[str]:
+    """The images of a split, by the words of the protocol."""
+    found = []
+    for name, (age, gender) in FILES.items():
+        young = age in ("0-2", "3-9", "10-19", "20-29")
+        part = name.split("/")[0]
+        extreme = "EB1" if young == (gender == "Female") else "EB2"
+        if age != "30-39" and split == ("test" if part == "val" else extreme):
+            found.append(name)
+    return found
+
+
+def is_made_of(samples: Samples, names: list[str]) -> bool:
+    files = pictures()
+    pixels = np.stack([Decoder(8, (1.0, 1.0))(files[name]) for name in names])
+    y = [("Female", "Male").index(FILES[name][1]) for name in names]
+    b = [[BANDS.index(FILES[name][0])] for name in names]
+    return (samples.x.numpy() == pixels).all() and samples.y.tolist() == y and samples.b.tolist() == b
+
+
+def cells(samples: Samples) -> list[list[int]]:
+    """Rows by gender and band."""
+    return torch.bincount(8 * samples.y + samples.b[:, 0], minlength=16).view(2, 8).tolist()
+
+
+def splits(dataset: Dataset) -> list[str]:
+    return sorted(dataset.splits)
+
+
+@pytest.mark.parametrize(("setting", "other"), [("EB1", "EB2"), ("EB2", "EB1")])
+def test_one_extreme_is_trained_on_and_the_other_is_a_split(root: Path, setting: str, other: str) -> None:
+    dataset = fairface(setting=setting, size=8, data_root=root)
+    assert splits(dataset) == sorted([other, "test", "train"])
+    assert is_made_of(dataset.train, wanted(setting))
+    assert is_made_of(dataset.splits[other], wanted(other))
+    assert is_made_of(dataset.splits["test"], wanted("test"))
+
+
+def test_in_eb1_women_are_young_and_men_are_old_and_test_has_all(root: Path) -> None:
+    dataset = fairface(size=8, data_root=root)
+    women, men = cells(dataset.train)
+    assert min(women[:4]) > 0 == max(women[4:])
+    assert min(men[4:]) > 0 == max(men[:4])
+    assert sum(sum(row) for row in cells(dataset.splits["test"])) == len(wanted("test"))
+
+
+def test_all_trains_on_both_extremes(root: Path) -> None:
+    dataset = fairface(setting="all", size=8, data_root=root)
+    assert splits(dataset) == ["test", "train"]
+    assert is_made_of(dataset.train, wanted("EB1") + wanted("EB2"))
+
+
+def test_the_settings_share_one_file_of_pixels(root: Path, tmp_path: Path) -> None:
+    for setting in ("EB1", "EB2", "all"):
+        fairface(setting=setting, size=8, data_root=root)
+    assert len(list((tmp_path / "cache" / "images").iterdir())) == 1
+
+
+def test_the_task_is_gender_with_the_band_of_ages_as_bias(root: Path) -> None:
+    dataset = DATASETS["fairface"](size=8, data_root=root)
+    task = dataset.task
+    assert (task.name, task.shape, task.bias_names) == ("fairface", (3, 8, 8), ("age",))
+    assert task.target == Classes(2, ("female", "male"))
+    assert task.biases == (Classes(8, BANDS),)
+    assert task.related(torch.tensor([[0], [1], [0]])).tolist() == [[1, 0, 1], [0, 1, 0], [1, 0, 1]]
+    check_trainable(dataset, needs_bias=True)
+
+
+def test_validation_rows_are_held_out_of_the_training_rows(root: Path) -> None:
+    whole, held = (fairface(size=8, validation=share, data_root=root) for share in (0.0, 0.25))
+    assert splits(held) == ["EB2", "test", "train", "validation"]
+    assert len(held.splits["validation"]) == round(len(whole.train) / 4)
+    both = np.add(cells(held.train), cells(held.splits["validation"]))
+    assert both.tolist() == cells(whole.train)
+
+
+def test_a_folder_of_images_will_do(root: Path) -> None:
+    zipped = fairface(size=8, data_root=root)
+    (root / "fairface" / "images.zip").unlink()
+    as_folder(root / "fairface" / "images", pictures())
+    assert fairface(size=8, data_root=root).train.fingerprint() == zipped.train.fingerprint()
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"setting": "EB3"}, r"^No setting of FairFace is called 'EB3'\. Nearest: EB[12]\. Known: EB1, EB2, all\.$"),
+        ({"validation": -0.1}, r"^validation must be a share of the training rows"),
+        ({"size": 5000}, r"^size must be a whole number of pixels"),
+    ],
+)
+def test_a_setting_that_is_wrong_is_told(root: Path, settings: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        fairface(**{"size": 8, "data_root": root} | settings)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (
+            "train/2.jpg,29,Male,Indian,False",
+            r"has '29' as age in line 4 where one of 0-2, .* more than 70, 30-39 is w",
+        ),
+        ("train/2.jpg,0-2,male,Indian,False", r"has 'male' as gender in line 4 where one of Female, Male is wanted"),
+        (
+            "test/2.jpg,0-2,Male,Indian,False",
+            r"has 'test/2\.jpg' as file in line 4 where a path under train/ or val/",
+        ),
+        (
+            "train/1.jpg,0-2,Male,Indian,False",
+            r"has 'train/1\.jpg' as file in line 4 where an image that no other ",
+        ),
+        ("train/2.jpg,0-2", r"has 2 values in line 4"),
+    ],
+)
+def test_a_line_of_labels_that_is_wrong_is_told(root: Path, line: str, said: str) -> None:
+    lines = label_lines()
+    path = written(root, [*lines[:3], line, *lines[4:]])
+    with pytest.raises(InputError, match=rf"^{path} {said}"):
+        fairface(size=8, data_root=root)
+
+
+def test_a_column_that_is_missing_is_told_with_the_nearest(root: Path) -> None:
+    written(root, [HEADER.replace("gender", "genders"), *label_lines()[1:]])
+    with pytest.raises(InputError, match=r"Column 'gender' is not in .*labels\.csv\. Nearest: genders\."):
+        fairface(size=8, data_root=root)
+
+
+@pytest.mark.parametrize("split", ["EB1", "EB2", "test"])
+def test_a_split_without_an_image_is_told(root: Path, split: str) -> None:
+    gone = set(wanted(split))
+    path = written(root, [line for line in label_lines() if line.split(",")[0] not in gone])
+    with pytest.raises(InputError, match=rf"^{path} has no image for the split {split}: are all its lines there\?$"):
+        fairface(size=8, data_root=root)
+
+
+def test_labels_of_images_that_are_not_there_are_told(root: Path) -> None:
+    path = as_zip(root / "fairface" / "images.zip", dict(list(pictures().items())[:100]))
+    with pytest.raises(InputError, match=rf"^{path} lacks \d+ of the \d+ images that are listed, the first is 'train/"):
+        fairface(size=8, data_root=root)
+
+
+@pytest.mark.parametrize("file", ["images.zip", "labels.csv"])
+def test_a_file_that_is_missing_is_named_with_where_to_get_it(root: Path, file: str) -> None:
+    (root / "fairface" / file).unlink()
+    with pytest.raises(InputError, match=rf"^{file}.* is not in {root}/fairface: .*github\.com/joojs/fairface"):
+        fairface(size=8, data_root=root)
+
+
+def test_some_real_faces_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = find_real("FairFace", "fairface", "images.zip")
+    monkeypatch.setenv("CSAD_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "fairface").mkdir()
+    (tmp_path / "fairface" / "images.zip").symlink_to(real / "images.zip")
+    header, *lines = (real / "labels.csv").read_text().splitlines()
+    some = [line for part in ("train/", "val/") for line in [one for one in lines if one.startswith(part)][:200]]
+    written(tmp_path, [header, *some])
+    dataset = fairface(size=16, data_root=tmp_path)
+    assert sum(map(len, dataset.splits.values())) == sum(",30-39," not in line for line in some)
+    assert dataset.train.x.float().std() > 30
+    check_trainable(dataset, needs_bias=True)

@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from csad.data.given_files import find_given, read_csv
+from csad.errors import InputError
+
+
+def written(folder: Path, text: str, encoding: str = "utf-8") -> Path:
+    path = folder / "people.csv"
+    path.write_text(text, encoding=encoding)
+    return path
+
+
+def test_files_are_found_in_their_folder_or_beside_it_under_any_of_their_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "set").mkdir()
+    inside, beside = tmp_path / "set" / "a.csv", tmp_path / "b.zip"
+    for path in (inside, beside):
+        path.touch()
+    wanted = (("a.csv",), ("b", "b.zip"))
+    assert find_given(wanted, "set", "a friend", tmp_path) == [inside, beside]
+    monkeypatch.setenv("CSAD_DATA", str(tmp_path))
+    assert find_given(wanted, "set", "a friend") == [inside, beside]
+
+
+def test_all_that_is_missing_is_told_at_once_with_where_to_get_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CSAD_DATA", raising=False)
+    with pytest.raises(InputError) as error:
+        find_given((("a.csv",), ("b", "b.zip")), "set", "a friend", tmp_path)
+    assert str(error.value) == (
+        f"a.csv, b or b.zip are not in {tmp_path / 'set'}: put into FOLDER/set what you get from a friend, "
+        "and give --data-root FOLDER or set CSAD_DATA=FOLDER."
+    )
+    with pytest.raises(InputError, match=r"^a\.csv is needed, and no data folder is named: put into FOLDER/set what"):
+        find_given([("a.csv",)], "set", "a friend")
+    with pytest.raises(InputError, match="nowhere does not exist: mend --data-root"):
+        find_given([("a.csv",)], "set", "a friend", tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
+def test_a_table_is_read_with_or_without_a_byte_order_mark(tmp_path: Path, encoding: str) -> None:
+    table = read_csv(written(tmp_path, 'name, age\r\n\r\n"Ada, L.", 36 \r\n,\r\nBob,\r\n', encoding))
+    assert table["name"] == ["Ada, L.", "Bob"]
+    assert table["age"] == ["36", ""]
+    assert table.lines == [3, 5]
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("", "holds no rows"),
+        ("name,age\n\n", "holds no rows"),
+        ("name,age\nAda,36\nBob\n", "has 1 values in line 3 where its header names 2 columns"),
+        ("name,age\nAda,36,x\n", "has 3 values in line 2 where its header names 2 columns"),
+        ("name,age\n" + "x" * 200_000 + ",1\n", "is not a CSV file: field larger than"),
+    ],
+)
+def test_a_broken_table_is_an_input_error(tmp_path: Path, text: str, complaint: str) -> None:
+    path = written(tmp_path, text)
+    with pytest.raises(InputError, match=complaint) as error:
+        read_csv(path)
+    assert str(error.value).startswith(str(path))
+
+
+def test_a_file_that_cannot_be_read_is_an_input_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot be read: Is a directory"):
+        read_csv(tmp_path)
+
+
+def test_a_missing_column_is_told_with_the_nearest_name(tmp_path: Path) -> None:
+    table = read_csv(written(tmp_path, "gender,age\nf,36\n"))
+    with pytest.raises(InputError, match=r"^Column 'gendr' is not in .*people\.csv\. Nearest: gender\.$"):
+        table["gendr"]
+    with pytest.raises(InputError, match=r"^Column 'xyz' is not in .*people\.csv\.$"):
+        table["xyz"]
+    assert str(table.wrong("age", 0, "a word")).endswith("has '36' as age in line 2 where a word is wanted.")
