@@ -22,8 +22,8 @@ import numpy as np
 import torch
 from textbook import Textbook
 
-from csad.data.coloring import colored
 from csad.data.samples import Dataset, Task
+from csad.data.sets.coloring import colored
 from csad.experiments.build import build
 from csad.experiments.plan import experiment, resolve
 from csad.methods.method import Method

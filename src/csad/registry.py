@@ -65,6 +65,6 @@ class Registry:
 
 
 METHODS = Registry("method", "csad.methods")
-DATASETS = Registry("dataset", "csad.data")
+DATASETS = Registry("dataset", "csad.data.sets")
 BACKBONES = Registry("backbone", "csad.nets.backbones")
 BOUNDS = Registry("bound", "csad.information.bounds")

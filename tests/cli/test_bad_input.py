@@ -248,7 +248,7 @@ def folder(finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> I
     monkeypatch.delenv("CSAD_DATA", raising=False)
     monkeypatch.setenv("CSAD_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    monkeypatch.setattr("csad.data.colored_mnist.MIRRORS", ("http://127.0.0.1:9/mnist",))
+    monkeypatch.setattr("csad.data.sets.colored_mnist.MIRRORS", ("http://127.0.0.1:9/mnist",))
     # Its line on each download that begins is progress, and written to the stderr of its first use.
     level = pooch.get_logger().level
     pooch.get_logger().setLevel(logging.WARNING)

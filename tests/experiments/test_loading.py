@@ -14,7 +14,7 @@ from own_data import DATASET, PLAIN, SHORT, B, X, Y, as_json, copied
 from torch import nn
 
 import csad
-from csad.data.toys import toy_table
+from csad.data.sets.toys import toy_table
 from csad.experiments.run import data_of
 
 

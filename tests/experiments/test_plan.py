@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from csad.data.colored_mnist import colored_mnist
-from csad.data.toys import toy_table
+from csad.data.sets.colored_mnist import colored_mnist
+from csad.data.sets.toys import toy_table
 from csad.errors import InputError
 from csad.experiments.build import plan_run, read
 from csad.experiments.plan import Plan, experiment, experiments, from_words, resolve

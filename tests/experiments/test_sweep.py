@@ -19,7 +19,7 @@ from listeners import Heard
 from safetensors.torch import load_file
 
 import csad
-from csad.data.toys import toy_table
+from csad.data.sets.toys import toy_table
 from csad.errors import InputError, Interrupted
 from csad.experiments.run import data_of
 from csad.experiments.sweep import Sweep, is_sweep, variants

@@ -13,7 +13,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from csad.data.toys import toy_image
+from csad.data.sets.toys import toy_image
 from csad.errors import InputError
 from csad.experiments.build import build
 from csad.experiments.plan import experiment, resolve

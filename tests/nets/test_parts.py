@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from csad.data.toys import toy_image, toy_table
+from csad.data.sets.toys import toy_image, toy_table
 from csad.errors import InputError
 from csad.experiments.build import build
 from csad.experiments.plan import experiment, resolve

@@ -12,7 +12,7 @@ import torch
 from stacking import apart, assert_like_single, planned, stacked
 from torch import Tensor, nn
 
-from csad.data.toys import toy_image
+from csad.data.sets.toys import toy_image
 from csad.errors import InputError
 from csad.experiments.plan import experiment, resolve
 from csad.experiments.train import train

@@ -5,7 +5,7 @@ import torch
 from listeners import StopAt
 from stacking import WAY, apart, assert_like_single, planned, stacked
 
-from csad.data.toys import toy_image
+from csad.data.sets.toys import toy_image
 from csad.errors import Interrupted
 from csad.training.fit import fit
 

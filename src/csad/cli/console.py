@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import typer
 
+from csad.data.progress import listener
 from csad.errors import Diverged, InputError, Interrupted
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ class Console:
         self.title = ""
         self._bar: Progress | None = None
         self._said = 0.0
+        listener.set(self.say)  # long work on data is told as all else is
 
     def say(self, text: str) -> None:
         """A line of progress."""

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csad.auditing.metrics import cell_accuracy
-from csad.data.coloring import PALETTE
 from csad.data.samples import Dataset, Samples
+from csad.data.sets.coloring import PALETTE
 from csad.errors import Interrupted
 from csad.experiments.build import read
 from csad.experiments.folder import Folder, write_whole

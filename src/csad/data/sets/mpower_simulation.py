@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csad.data.mpower import age_bins, as_dataset, check_settings, people_to_test
-from csad.data.mpower_records import Records, as_series, mended, write_taps
-from csad.data.mpower_tables import AGE, DIAGNOSIS, PERSON, RECTANGLES, SAMPLES
 from csad.data.samples import Dataset
-from csad.data.split import generator_for, stratified
-from csad.data.tapping_world import (
+from csad.data.sets.mpower import age_bins, as_dataset, check_settings, people_to_test
+from csad.data.sets.mpower_records import Records, as_series, mended, write_taps
+from csad.data.sets.mpower_tables import AGE, DIAGNOSIS, PERSON, RECTANGLES, SAMPLES
+from csad.data.sets.tapping_world import (
     EFFECTS,
     SIDE,
     TRAITS,
@@ -29,6 +28,7 @@ from csad.data.tapping_world import (
     population,
     tapped,
 )
+from csad.data.split import generator_for, stratified
 from csad.errors import InputError
 from csad.registry import DATASETS
 

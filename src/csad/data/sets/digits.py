@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from csad.data.coloring import colored
 from csad.data.samples import Dataset
+from csad.data.sets.coloring import colored
 from csad.data.split import generator_for, stratified
 from csad.registry import DATASETS
 

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csad.data.archives import Archive, open_archive
-from csad.data.face_metadata import Photos, clean, read_faces
 from csad.data.given_files import find_given
 from csad.data.images import read_parts
-from csad.data.imdb_lists import LABELS, PARTS, read_lists
 from csad.data.pairs import Related
 from csad.data.samples import Classes, Dataset, Samples, Task
+from csad.data.sets.face_metadata import Photos, clean, read_faces
+from csad.data.sets.imdb_lists import LABELS, PARTS, read_lists
 from csad.data.split import generator_for, stratified
 from csad.errors import InputError, unknown
 from csad.registry import DATASETS

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from csad.data.mpower_records import LEFT, NONE, RIGHT, SECONDS, Point, Taps
+from csad.data.sets.mpower_records import LEFT, NONE, RIGHT, SECONDS, Point, Taps
 from csad.data.split import generator_for
 from csad.errors import InputError, unknown
 

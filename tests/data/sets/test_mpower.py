@@ -10,10 +10,10 @@ import torch
 from parkinson_files import RESULTS, Folder, tap, tap_items
 
 from csad.data.check import check_trainable
-from csad.data.mpower import AGES, mpower
-from csad.data.mpower_records import Records
-from csad.data.mpower_tables import read_records
 from csad.data.samples import Classes, Dataset
+from csad.data.sets.mpower import AGES, mpower
+from csad.data.sets.mpower_records import Records
+from csad.data.sets.mpower_tables import read_records
 from csad.errors import InputError
 from csad.registry import DATASETS
 

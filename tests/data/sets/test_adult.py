@@ -13,11 +13,22 @@ from hypothesis import strategies as st
 from sklearn.preprocessing import StandardScaler
 
 import csad
-from csad.data import adult as module
-from csad.data.adult import adult
-from csad.data.adult_table import COLUMNS, FIELDS, FLAGS, HEADER, INCOMES, KINDS, NUMBERS, Table, read_file, read_table
 from csad.data.check import check_trainable
 from csad.data.samples import Classes, Dataset
+from csad.data.sets import adult as module
+from csad.data.sets.adult import adult
+from csad.data.sets.adult_table import (
+    COLUMNS,
+    FIELDS,
+    FLAGS,
+    HEADER,
+    INCOMES,
+    KINDS,
+    NUMBERS,
+    Table,
+    read_file,
+    read_table,
+)
 from csad.errors import InputError
 from csad.registry import DATASETS
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from csad.data.coloring import check_coloring, colored
 from csad.data.download import find_or_fetch
-from csad.data.idx import read_idx
 from csad.data.samples import Dataset
+from csad.data.sets.coloring import check_coloring, colored
+from csad.data.sets.idx import read_idx
 from csad.errors import InputError
 from csad.registry import DATASETS
 

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csad.data.given_files import BLANK, Table, read_csv
-from csad.data.mpower_records import FEWEST, Point, Records, as_series, centre_of, mended, read_taps
-from csad.data.tap_files import TapFiles
+from csad.data.sets.mpower_records import FEWEST, Point, Records, as_series, centre_of, mended, read_taps
+from csad.data.sets.tap_files import TapFiles
 from csad.errors import InputError
 
 PERSON = "healthCode"

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from parkinson_files import real, tap
 
-from csad.data.mpower_records import BUTTONS, CHANNELS, Taps, as_series, centre_of, mended, read_taps, write_taps
+from csad.data.sets.mpower_records import BUTTONS, CHANNELS, Taps, as_series, centre_of, mended, read_taps, write_taps
 from csad.errors import InputError
 
 LEFT, RIGHT = (100.0, 400.0), (200.0, 420.0)

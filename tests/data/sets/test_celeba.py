@@ -11,12 +11,12 @@ import torch
 from picture_files import as_folder, as_zip, find_real, picture
 
 import csad
-from csad.data.celeba import celeba
-from csad.data.celeba_lists import read_lists
 from csad.data.check import check_trainable
 from csad.data.decoding import Decoder
 from csad.data.images import ImageWarning
 from csad.data.samples import Classes, Dataset
+from csad.data.sets.celeba import celeba
+from csad.data.sets.celeba_lists import read_lists
 from csad.errors import InputError
 from csad.registry import DATASETS
 

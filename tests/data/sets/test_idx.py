@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from csad.data.idx import read_idx
+from csad.data.sets.idx import read_idx
 from csad.errors import InputError
 
 HEAD = bytes([0, 0, 8, 2, 0, 0, 0, 2, 0, 0, 0, 3])

@@ -14,10 +14,10 @@ from face_files import NAN, find_wiki, record, saved
 
 import csad
 from csad.data.check import check_trainable
-from csad.data.face_metadata import Photos, clean, read_faces
 from csad.data.images import ImageWarning
-from csad.data.imdb import AGES, PhotoWarning, _held, age_bins, divide, imdb, wiki
 from csad.data.samples import Classes, Dataset
+from csad.data.sets.face_metadata import Photos, clean, read_faces
+from csad.data.sets.imdb import AGES, PhotoWarning, _held, age_bins, divide, imdb, wiki
 from csad.errors import InputError
 from csad.registry import DATASETS
 

@@ -13,7 +13,7 @@ from sklearn.metrics import roc_auc_score
 import csad
 from csad.data.check import check_trainable
 from csad.data.samples import Classes, Dataset, Number
-from csad.data.tapping_park import tapping_park
+from csad.data.sets.tapping_park import tapping_park
 from csad.errors import InputError
 from csad.registry import DATASETS
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from csad.data.face_metadata import Photos
 from csad.data.pickled import read_objects
+from csad.data.sets.face_metadata import Photos
 from csad.errors import InputError
 
 LABELS, PARTS = "imdb_age_gender.npy", "imdb_split.npy"

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import torch
 
-from csad.data import colored_mnist as module
 from csad.data.check import check_trainable
-from csad.data.colored_mnist import FILES, colored_mnist
-from csad.data.coloring import COLORINGS, GREY
+from csad.data.sets import colored_mnist as module
+from csad.data.sets.colored_mnist import FILES, colored_mnist
+from csad.data.sets.coloring import COLORINGS, GREY
 from csad.errors import InputError
 
 

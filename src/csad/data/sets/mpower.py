@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csad.data.given_files import find_given
-from csad.data.mpower_records import CHANNELS, FEWEST, Records
-from csad.data.mpower_tables import read_records
 from csad.data.pairs import Related
 from csad.data.people import check_validation, drawn, parted
 from csad.data.samples import Classes, Dataset, Samples, Task
+from csad.data.sets.mpower_records import CHANNELS, FEWEST, Records
+from csad.data.sets.mpower_tables import read_records
 from csad.data.split import generator_for
 from csad.errors import InputError, unknown
 from csad.registry import DATASETS

@@ -13,8 +13,8 @@ from picture_files import as_folder, as_zip, find_real, picture
 
 from csad.data.check import check_trainable
 from csad.data.decoding import Decoder
-from csad.data.fairface import fairface
 from csad.data.samples import Classes, Dataset, Samples
+from csad.data.sets.fairface import fairface
 from csad.errors import InputError
 from csad.registry import DATASETS
 

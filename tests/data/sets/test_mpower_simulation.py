@@ -15,11 +15,11 @@ from sklearn.metrics import roc_auc_score
 
 import csad
 from csad.data.check import check_trainable
-from csad.data.mpower import mpower
-from csad.data.mpower_records import LEFT, NONE, Taps, mended, read_taps
-from csad.data.mpower_simulation import mpower_simulated, simulate
 from csad.data.samples import Dataset
-from csad.data.tapping_world import EFFECTS, TRAITS, World, ceiling, corners, diagnosed, population, tapped
+from csad.data.sets.mpower import mpower
+from csad.data.sets.mpower_records import LEFT, NONE, Taps, mended, read_taps
+from csad.data.sets.mpower_simulation import mpower_simulated, simulate
+from csad.data.sets.tapping_world import EFFECTS, TRAITS, World, ceiling, corners, diagnosed, population, tapped
 from csad.errors import InputError
 from csad.registry import DATASETS
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from csad.data.adult_table import COLUMNS, INCOMES, KINDS, NUMBERS, read_table
 from csad.data.download import find_or_fetch
 from csad.data.samples import Classes, Dataset, Samples, Task
+from csad.data.sets.adult_table import COLUMNS, INCOMES, KINDS, NUMBERS, read_table
 from csad.data.split import generator_for, stratified
 from csad.errors import InputError
 from csad.registry import DATASETS

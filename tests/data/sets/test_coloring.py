@@ -6,9 +6,9 @@ import torch
 from scipy import stats
 
 from csad.data.check import check_trainable
-from csad.data.coloring import COLORINGS, GREY, PALETTE, colored, paint
 from csad.data.pairs import Related
 from csad.data.samples import Classes, Dataset
+from csad.data.sets.coloring import COLORINGS, GREY, PALETTE, colored, paint
 from csad.errors import InputError
 
 DOT = np.ones((1, 1), dtype=bool)

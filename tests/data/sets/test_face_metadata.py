@@ -9,7 +9,7 @@ import pytest
 from face_files import NAN, cells, day, find_wiki, record, saved
 from scipy.io import loadmat
 
-from csad.data.face_metadata import FIELDS, Faces, ages, clean, read_faces
+from csad.data.sets.face_metadata import FIELDS, Faces, ages, clean, read_faces
 from csad.errors import InputError
 
 
