@@ -10,9 +10,11 @@ from dataclasses import dataclass
 
 import torch
 
+from csad.data.samples import Dataset
 from csad.errors import Interrupted
 from csad.experiments.many import Campaign, Ready
 from csad.experiments.pretraining import common_stages, key
+from csad.methods.method import Method
 from csad.training.batches import Batches, OwnBatches, StackedBatches, batches_per_epoch
 from csad.training.device import Way, computing_in, repeatable, wait
 from csad.training.footprint import run_bytes, small
@@ -113,14 +115,21 @@ def epoch_seconds(runs: Sequence[Ready], number: int, way: Way) -> float:
 def _alone(run: Ready, way: Way) -> tuple[Runs, Batches]:
     """One run on a copy of its weights, since the steps are real."""
     few = small(run.dataset, run.method.course.batch_size)
-    method = copy.deepcopy(run.method).to(way.device)
+    method = _prepared(run.method, few).to(way.device)
     return Alone(method), OwnBatches(few, method.course, run.wanted.seed, way.device)
 
 
 def _stacked(runs: Sequence[Ready], way: Way) -> tuple[Runs, Batches]:
-    """The runs as a stack, which has weights of its own."""
+    """Copies of the runs as a stack."""
     course = runs[0].method.course
     few = {id(run.dataset): small(run.dataset, course.batch_size) for run in runs}
     datasets, seeds = [few[id(run.dataset)] for run in runs], [run.wanted.seed for run in runs]
-    stack = Stack([run.method for run in runs], way.device)
-    return stack, StackedBatches(datasets, course, seeds, way.device)
+    methods = [_prepared(run.method, dataset) for run, dataset in zip(runs, datasets, strict=True)]
+    return Stack(methods, way.device), StackedBatches(datasets, course, seeds, way.device)
+
+
+def _prepared(method: Method, dataset: Dataset) -> Method:
+    """A copy that is ready for steps on these rows."""
+    made = copy.deepcopy(method)
+    made.prepare(dataset.train, dataset.view)
+    return made

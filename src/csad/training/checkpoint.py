@@ -70,11 +70,17 @@ def _below(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
 
 @torch.no_grad()
 def put(weights: dict[str, Tensor], into: dict[str, Tensor], source: str = "The checkpoint") -> None:
-    """Copies weights and buffers over others of the same names and shapes."""
+    """Copies weights and buffers over others of the same names and shapes.
+
+    A buffer without rows yet, of a method that was built without data and keeps something of each training row, takes
+    on as many as come.
+    """
     if weights.keys() != into.keys():
         strange = sorted(weights.keys() ^ into.keys())[0]
         raise _unreadable(source, f"{strange} is in only one of the two")
     for name, value in weights.items():
+        if into[name].shape == (0, *value.shape[1:]):
+            into[name].resize_(value.shape)
         if value.shape != into[name].shape:
             raise _unreadable(source, f"{name} has the shape {tuple(value.shape)}, not {tuple(into[name].shape)}")
         into[name].copy_(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from collections import Counter
 from dataclasses import replace
@@ -25,14 +26,15 @@ SHARE = 0.8  # of the free memory that a training may fill
 def run_bytes(method: Method, dataset: Dataset) -> int:
     """About how many bytes a run of this method holds while it trains, its data left out.
 
-    What is kept for the backward pass is counted in one real step of each stage, on the CPU, without moving a weight
-    of ``method``: it is the same on every device.
+    What is kept for the backward pass is counted in one real step of each stage, of a copy on the CPU: it is the same
+    on every device.
     """
     cpu = torch.device("cpu")
     sample = small(dataset, method.course.batch_size)
+    method = copy.deepcopy(method)
+    method.prepare(sample.train, sample.view)
     batches = OwnBatches(sample, method.course, 0, cpu)
     runs = Alone(method)
-    before = {name: value.detach().clone() for name, value in runs.state.items()}
     most = 0
     for number, stage in enumerate(method.schedule()):
         steps = Steps(runs, batches, optimisers_of(runs, cpu), number, Way(cpu), lambda text: None)
@@ -41,11 +43,8 @@ def run_bytes(method: Method, dataset: Dataset) -> int:
         still = not any(moves_encoder(method, line) for line in stage.updates)
         features = _bytes(steps.feed.h) * len(dataset.train) // len(sample.train) if still else 0
         most = max(most, int(WORKING_SPACE * kept.most) + features)
-    with torch.no_grad():
-        for name, value in before.items():
-            runs.state[name].copy_(value)
     # A weight, its gradient, two moments, and the move of a step.
-    return most + 5 * _bytes(before)
+    return most + 5 * _bytes(runs.state)
 
 
 def small(dataset: Dataset, batch_size: int) -> Dataset:
