@@ -98,7 +98,7 @@ COLORED_MNIST = """# Recipes tried on Colored MNIST
 
 Written by `make docs` from `colored-mnist-search/`; the sweeps are declared in its `stacks.toml` and were run with
 `python benchmarks/search.py colored-mnist NAME …` on one H200 (TF32). Figures are accuracies on the last 5,000 training
-digits, coloured at random, which were held out of training; the test digits were not on the machine. What a sweep does
+digits, coloured at random, which were held out of training; the test digits were not read. What a sweep does
 not set is as in the authors' code. In brackets the best on the way there, where it was watched. One seed each unless
 said otherwise: differences below about .004 say nothing. The sweeps up to `gr` were run with a forerunner of that
 program, which looked twice an epoch.
@@ -108,6 +108,7 @@ ADULT = """# Settings tried on Adult
 
 Written by `make docs` from `adult-search/`; the sweeps are declared in its `stacks.toml` and were run with
 `python benchmarks/search.py adult NAME …`. Figures are means over the splits named, on a fifth of each split's training
-rows, which was held out of training; no test row was looked at. What a sweep does not set is as `csad train adult` has
-it. Consistencies and gaps wobble by .02 to .04 from run to run: differences below .01 say nothing.
+rows, which was held out of training; no split's own test rows were looked at (rows recur between splits). What a sweep
+does not set is as `csad train adult` has it. Consistencies and gaps wobble by .02 to .04 from run to run: differences
+below .01 say nothing.
 """

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from csad.data.arrays import from_arrays
     from csad.data.pairs import Related
     from csad.data.samples import Classes, Dataset, Number, Samples, Task
+    from csad.data.tables.own import from_table
     from csad.errors import InputError
     from csad.estimator import DebiasedClassifier
     from csad.experiments.check import check
@@ -41,6 +42,7 @@ _HOMES = {
     "evaluate": "csad.experiments.run",
     "Run": "csad.experiments.run",
     "from_arrays": "csad.data.arrays",
+    "from_table": "csad.data.tables.own",
     "Samples": "csad.data.samples",
     "Dataset": "csad.data.samples",
     "Task": "csad.data.samples",
@@ -66,6 +68,7 @@ __all__ = [
     "check",
     "evaluate",
     "from_arrays",
+    "from_table",
     "load",
     "reproduce",
     "sweep",

@@ -3,7 +3,6 @@ from __future__ import annotations
 import hashlib
 import socket
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -57,10 +56,8 @@ def test_what_is_in_the_cache_is_not_fetched_again_unless_it_broke(mirror: Any, 
 def test_when_all_mirrors_fail_one_sentence_names_them_and_what_to_do(mirror: Any, cache: Path) -> None:
     mirror.pages["/wrong/rows.gz"] = b"wrong bytes"
     closed = nobody_listens()
-    start = time.monotonic()
     with pytest.raises(InputError) as error:
         find_or_fetch(FILES, "rows", (f"{mirror.url}/none", f"{mirror.url}/wrong", closed), None)
-    assert time.monotonic() - start < 20
     said = str(error.value)
     assert said == (
         f"rows.gz could not be fetched from {mirror.url}/none/rows.gz (HTTP 404), {mirror.url}/wrong/rows.gz "
@@ -103,7 +100,7 @@ def test_a_broken_file_under_the_data_root_is_named_not_replaced(tmp_path: Path)
 
 
 def test_a_data_root_that_does_not_exist_is_an_input_error(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="nowhere does not exist: mend --data-root or CSAD_DATA"):
+    with pytest.raises(InputError, match="nowhere does not exist, or is no folder: mend --data-root or CSAD_DATA"):
         find_or_fetch(FILES, "rows", (), tmp_path / "nowhere")
 
 

@@ -212,24 +212,34 @@ def test_the_papers_numbers_stand_beside_ours(own: str, tmp_path: Path, heard: A
 
 
 def test_a_seed_that_is_a_setting_gives_each_run_data_of_its_own(
-    declare: Callable[[str], None], tmp_path: Path, heard: Any
+    declare: Callable[[str], None], tmp_path: Path, heard: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     one = {"column": "", "columns": ["Toys"], "seed_sets": "data.seed", "metrics": ["accuracy", "balanced_accuracy"]}
-    declare(toy_table("[rows.vanilla]\n[plot]\nx = 'accuracy'\ny = ['balanced_accuracy']\n", **one))
-    more = tmp_path / "tables" / "more.toml"
-    more.write_text(toy_table('[rows.vanilla]\ntable = "toys"\n[rows.other]\nmethod = "vanilla"\n', **one))
-    made = reproduce("toys", settings=QUICK, out=tmp_path / "toys", teller=heard)
-    found = results(tmp_path / "toys", "vanilla", "Toys")
+    quick = "".join(f'"{name}" = {value}\n' for name, value in QUICK.items())
+    plot = "[plot]\nx = 'accuracy'\ny = ['balanced_accuracy']\n"
+    declare(toy_table(f"[set]\n{quick}{plot}[rows.vanilla]\n", **one))
+    rows = '[rows.vanilla]\ntable = "toys"\n[rows.other]\nmethod = "vanilla"\n'
+    (tmp_path / "tables" / "more.toml").write_text(toy_table(f"[set]\n{quick}{rows}", **one))
+    made = reproduce("toys", teller=heard)
+    found = results(Path("runs/toys"), "vanilla", "Toys")
     assert [run["settings"]["data"]["seed"] for run in found] == [run["seed"] for run in found] == [3, 4]
     assert any("2 runs in 1 program" in line for line in heard.said)
-    assert (tmp_path / "toys" / "toys-part.svg").read_text().startswith("<svg ")
+    assert Path("runs/toys/toys.svg").read_text().startswith("<svg ")
 
-    # Another table that has this row takes the runs from where they are.
-    again = reproduce("more", settings=QUICK, out=tmp_path / "more", teller=heard)
+    # Another table that has this row takes the runs from where they are …
+    again = reproduce("more", teller=heard)
     assert "more: 4 runs, 2 of them are there already." in heard.said
     assert again.cells[:2] == made.cells
-    assert not (tmp_path / "more" / "vanilla").exists()
-    assert not list((tmp_path / "more").glob("*.svg"))
+    assert not Path("runs/more/vanilla").exists()
+    assert not list(Path("runs/more").glob("*.svg"))
+    # … unless it is to be kept elsewhere.
+    reproduce("more", rows=["vanilla"], out=".", teller=heard)
+    assert finished(tmp_path / "toys") == finished(tmp_path / "runs" / "toys")
+
+
+def finished(place: Path) -> list[Path]:
+    return sorted(path.relative_to(place) for path in place.rglob("result.json"))
 
 
 def test_runs_that_are_lost_are_in_no_cell_and_the_notes_say_so(own: str, tmp_path: Path, heard: Any) -> None:

@@ -17,6 +17,7 @@ from csad.data.sets.toys import toy_image
 from csad.errors import InputError
 from csad.experiments.build import build
 from csad.experiments.plan import experiment, resolve
+from csad.nets.layers import ImageNetPixels
 from csad.nets.parts import Nets, Sizes, make_backbone, own_class
 from csad.training.stack import why_not_stacked
 
@@ -159,9 +160,12 @@ def test_a_librarys_model_takes_weights_from_a_file_and_leaves_its_classes(
     state = Small("fc", nn.Identity()).state_dict()
     torch.save({**state, **{name: torch.zeros(10) for name in names}}, tmp_path / "own.pth")
     own: Any = make_backbone(backbone, SHAPE, {"weights": str(tmp_path / "own.pth")})
-    taken = own.module.state_dict()
+    pixels, net = own.module
+    taken = net.state_dict()
     assert all(torch.equal(taken[name], value) for name, value in state.items())
-    assert not own.train().module.stem[1].training
+    assert isinstance(pixels, ImageNetPixels)
+    own.train()
+    assert not net.stem[1].training
     torch.save({"stem.0.weight": torch.zeros(1)}, tmp_path / "wrong.pth")
     with pytest.raises(InputError, match=r"it lacks stem\.0\.bias"):
         make_backbone(backbone, SHAPE, {"weights": str(tmp_path / "wrong.pth")})

@@ -311,6 +311,17 @@ def test_with_weights_from_a_file_batch_norm_is_frozen_unless_told_to_learn(
     assert learns(net) is learning
 
 
+def test_with_weights_from_a_file_pixels_are_on_imagenets_scale(imagenet: Path) -> None:
+    plain, taken = resnet(), resnet(weights=str(imagenet))
+    x = torch.rand(2, 3, 32, 32) * 2 - 1
+    assert plain.pixels(x) is x
+    shown = taken.pixels(x)
+    # By hand: a pixel of 0 in −1 … 1 is .5, which is (.5 − .485) / .229 of red.
+    assert float(taken.pixels(torch.zeros(1, 3, 32, 32))[0, 0, 0, 0]) == pytest.approx(0.015 / 0.229)
+    assert torch.allclose(shown[:, 2], ((x[:, 2] + 1) / 2 - 0.406) / 0.225)
+    assert not any(name.startswith("pixels") for name in taken.state_dict())
+
+
 def test_training_from_a_file_of_weights_moves_all_but_batch_norm(imagenet: Path) -> None:
     settings = {**SHORT, "backbone": "resnet18", "weights": str(imagenet)}
     F = train(toy_image(rows=16), "csad", settings=settings).method.F.state_dict()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -27,6 +28,11 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    """A line for the user, without the file and the line of code that Python would add."""
+    typer.echo(f"csad: warning: {message}", err=True)
+
+
 @app.callback()
 def csad(
     version: Annotated[
@@ -36,6 +42,7 @@ def csad(
     """Train models that do not lean on a known bias, and prove it."""
     if "" not in sys.path:
         sys.path.insert(0, "")  # package.module:Class is looked for where the user stands, too
+    warnings.showwarning = _show_warning
 
 
 @app.command()

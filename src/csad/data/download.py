@@ -34,7 +34,7 @@ def _root(data_root: Path | None) -> Path | None:
         return None
     root = Path(named).expanduser()
     if not root.is_dir():
-        raise InputError(f"The data folder {root} does not exist: mend --data-root or CSAD_DATA.")
+        raise InputError(f"The data folder {root} does not exist, or is no folder: mend --data-root or CSAD_DATA.")
     return root
 
 

@@ -25,7 +25,7 @@ def find_given(
     named = data_root or os.environ.get("CSAD_DATA")
     root = Path(named).expanduser() if named else None
     if root is not None and not root.is_dir():
-        raise InputError(f"The data folder {root} does not exist: mend --data-root or CSAD_DATA.")
+        raise InputError(f"The data folder {root} does not exist, or is no folder: mend --data-root or CSAD_DATA.")
     places = [] if root is None else [root / folder, root]
     found = [_first(place / name for name in names for place in places) for names in wanted]
     missing = [" or ".join(names) for names, path in zip(wanted, found, strict=True) if path is None]

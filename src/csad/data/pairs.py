@@ -28,7 +28,7 @@ class Related:
         if self.rule not in RULES:
             raise unknown("rule for related samples", self.rule, RULES)
         if self.rule == "near_bias" and not self.tolerance:
-            raise InputError("near_bias needs a tolerance for each bias column: give related.tolerance.")
+            raise InputError("near_bias needs a tolerance for each bias column: give tolerance.")
 
     def __call__(self, b: Tensor) -> Tensor:
         """Ω (N, N) of these bias labels."""

@@ -168,4 +168,6 @@ class Dataset:
     def fingerprint(self) -> str:
         """A short word that other training rows, or the same ones varied in another way, would not have."""
         rows = self.train.fingerprint()
+        if self.vary is not None and type(self.vary).__repr__ is object.__repr__:
+            raise InputError("vary needs a __repr__ that tells what it does, as a dataclass has: runs are known by it.")
         return rows if self.vary is None else hashlib.sha256(f"{rows} {self.vary}".encode()).hexdigest()[:16]

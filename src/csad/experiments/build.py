@@ -11,14 +11,17 @@ from torch import nn
 
 from csad.data.arrays import from_npz
 from csad.data.samples import Dataset, Task
+from csad.data.tables.files import is_table_file
+from csad.data.tables.own import table_from_settings
 from csad.errors import InputError, unknown
-from csad.experiments.plan import Plan, data_settings, experiment, resolve
+from csad.experiments.plan import Plan, check_given, data_settings, experiment, resolve
 from csad.experiments.values import settings_of
 from csad.methods.method import Method
 from csad.methods.terms import outputs
 from csad.nets.parts import Nets
 from csad.registry import DATASETS, METHODS
 
+PHOTO = 48  # pixels: from here on an image is too large for the small nets
 Reader = Callable[[str, Mapping[str, Any]], Dataset]  # a data set by name and settings
 
 
@@ -34,6 +37,7 @@ def plan_run(
         plan = resolve(method, maker, file, given, preset)
         return reader(str(task), plan.data), plan
     # Without a file of its own a task takes the defaults of its kind, which its data tell.
+    check_given(method, maker, given)
     dataset = reader(str(task), data_settings(maker, given))
     return dataset, resolve(method, maker, _kind_defaults(dataset), given, preset)
 
@@ -46,7 +50,7 @@ def read(name: str, settings: Mapping[str, Any], data_root: Path | None = None) 
         if key not in known:
             raise unknown("setting of data", key, known)
     extra: dict[str, Any] = {"data_root": data_root} if "data_root" in known else {}
-    if maker is from_npz:
+    if "path" in known:
         extra["path"] = Path(name)
     dataset: Dataset = maker(**settings, **extra)
     return dataset
@@ -58,7 +62,9 @@ def build(task: Task, method: str, plan: Plan, seed: int, backbone: nn.Module | 
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed)  # torch.manual_seed would seed the GPUs as well
         made: Method = METHODS[method](task, nets, plan.course(), **plan.settings)
-    if made.needs_bias and not any(weight.requires_grad for weight in made.F.parameters()):
+    lines = [line for stage in made.schedule() for line in stage.updates]
+    debiases_F = any("F" in line.moves and "P_y" not in line.moves for line in lines)
+    if debiases_F and not any(weight.requires_grad for weight in made.F.parameters()):
         raise InputError("No weight of the backbone may move (all are frozen), so there is nothing to debias in it.")
     return made
 
@@ -67,14 +73,17 @@ def maker_of(name: str) -> Any:
     """The function that makes the data set of that name."""
     if name.endswith(".npz"):
         return from_npz
+    if name not in DATASETS and is_table_file(name):
+        return table_from_settings
     if name not in DATASETS and Path(name).suffix:
-        raise InputError(f"{name} cannot be read: give an .npz file of arrays x, y and b, as numpy.savez writes it.")
+        raise InputError(f"{name} cannot be read: give an .npz file of arrays x, y and b, or a table (.csv, .parquet).")
     return DATASETS[name]
 
 
 def _kind_defaults(dataset: Dataset) -> dict[str, Any]:
     kinds = {1: "table", 2: "series", 3: "image"}
-    size = len(dataset.task.shape)
-    if size not in kinds:
-        raise InputError(f"x must hold rows, series or images (2 to 4 dimensions), not {size + 1} dimensions.")
-    return experiment(f"kinds/{kinds[size]}")
+    shape = dataset.task.shape
+    if len(shape) not in kinds:
+        raise InputError(f"x must hold rows, series or images (2 to 4 dimensions), not {len(shape) + 1} dimensions.")
+    photo = len(shape) == 3 and min(shape[1:]) >= PHOTO
+    return experiment("kinds/photo" if photo else f"kinds/{kinds[len(shape)]}")

@@ -56,7 +56,7 @@ def check(
     ]
     folder = Path(out) if out is not None else Path("runs") / f"{name}-check"
     campaign = Campaign.at(folder / "shared", **means)
-    fresh, lost = fill(campaign, table, entries, folder, command)
+    fresh, lost = fill(campaign, table, entries, folder, folder, command)
     path = folder / f"{name}-check"
     write(fresh, path)
     found = {_place(cell): cell for cell in fresh.cells}

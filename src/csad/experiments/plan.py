@@ -71,7 +71,7 @@ class Plan:
 def experiment(name: str) -> dict[str, Any]:
     """The TOML file of a task, or nothing where it has none; ``kinds/table`` has the defaults of all tables."""
     folder = resources.files("csad.experiments")
-    names = [*experiments(), *(f"kinds/{kind}" for kind in ("table", "series", "image"))]
+    names = [*experiments(), *(f"kinds/{kind}" for kind in ("table", "series", "image", "photo"))]
     return tomllib.loads((folder / f"{name}.toml").read_text(encoding="utf-8")) if name in names else {}
 
 
@@ -84,6 +84,15 @@ def experiments() -> list[str]:
 def own_settings(kind: str, member: Any) -> dict[str, inspect.Parameter]:
     """The settings of a data set, backbone, method or bound that are the user's to choose."""
     return settings_of(member, leave_out=HANDED[kind])
+
+
+def check_given(method: str, data: Any, given: Mapping[str, Any]) -> None:
+    """Nothing, or one error that tells all settings that no data set or backbone could make right."""
+    backbone = given.get("net.backbone", given.get("backbone"))
+    allowed = _allowed(method, data, backbone or Sizes().backbone)
+    for other in () if backbone else BACKBONES.names():
+        allowed["net"] |= _backbone_settings(other)
+    _placed(given, allowed)
 
 
 def data_settings(data: Any, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -35,6 +35,7 @@ def key(config: Mapping[str, Any], method: Method, stages: int) -> str:
         "data": config["about"]["fingerprint"],
         "task": config["about"]["name"],
         "net": config["net"],
+        "weights": config["about"].get("weights", ""),
         "seed": config["seed"],
         "train": {name: config["train"][name] for name in SHARED},
         "stages": [_told(stage) for stage in method.schedule()[:stages]],

@@ -57,7 +57,9 @@ def reproduce(
     ]
     folder = Path(out) if out is not None else Path("runs") / name
     campaign = Campaign.at(folder / "shared", **means)
-    result, lost = fill(campaign, table, entries, folder, command)
+    # Rows of another table are looked for where that table is kept by itself; not if this one is kept elsewhere.
+    others = folder.parent if out is None and not settings else folder
+    result, lost = fill(campaign, table, entries, folder, others, command)
     # A part of a table never takes the place of the whole one.
     path = folder / (f"{name}-part" if rows or columns or seeds or settings else name)
     write(result, path)
@@ -67,10 +69,16 @@ def reproduce(
 
 
 def fill(
-    campaign: Campaign, table: Table, entries: Sequence[Entry], folder: Path, command: str
+    campaign: Campaign, table: Table, entries: Sequence[Entry], folder: Path, others: Path, command: str
 ) -> tuple[ResultTable, list[str]]:
-    """The table with these entries filled, their runs trained where they are not there yet; and the runs lost."""
-    ready = [_ready(campaign, table, entry, folder) for entry in entries]
+    """The table with these entries filled, their runs trained where they are not there yet; and the runs lost.
+
+    Runs are kept in ``folder``, those of rows that belong to another table in the folder of that name in ``others``.
+    """
+    ready = [
+        _ready(campaign, table, entry, folder if entry.row.home == table.name else others / entry.row.home)
+        for entry in entries
+    ]
     runs = [run for several in ready for run in several]
     campaign.begin(runs, resume=True, force=False)
     lost = carry_out(campaign, table.name, runs, "Give the same command again to go on.")
@@ -80,11 +88,10 @@ def fill(
 
 def _ready(campaign: Campaign, table: Table, entry: Entry, folder: Path) -> list[Ready]:
     row, column, seeds = entry
-    home = folder if row.home == table.name else folder.with_name(row.home)
     found = []
     for seed in seeds:
         _, plan = plan_run(table.task, row.method, row.given(table, column, seed), row.preset, campaign.dataset)
-        name, out = f"{row.name} {column} seed {seed}", home / row.name / column / str(seed)
+        name, out = f"{row.name} {column} seed {seed}", folder / row.name / column / str(seed)
         wanted = Wanted(name, table.task, row.method, seed, plan, out, table.split, table.metrics)
         found.append(campaign.ready(wanted, resume=True, force=False))
     return found

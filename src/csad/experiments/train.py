@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -101,8 +102,14 @@ def config_of(
         "seed": seed,
         "view": "usual" if dataset.view is as_float else OWN,
         **asdict(plan),
-        "about": describe(dataset.task) | {"fingerprint": fingerprint},
+        "about": describe(dataset.task) | {"fingerprint": fingerprint} | _weights(plan),
     }
+
+
+def _weights(plan: Plan) -> dict[str, str]:
+    """What pretrained weights a backbone begins with: a file of the same name may come to hold others."""
+    file = Path(str(plan.net.get("weights", ""))).expanduser()
+    return {"weights": hashlib.sha256(file.read_bytes()).hexdigest()[:16]} if file.is_file() else {}
 
 
 def result_of(

@@ -15,7 +15,7 @@ from csad.nets.parts import Nets
 
 READER_DECAY = 0.1  # of the linear reader's weights, mean cross-entropy + 0.1 / 2 · |w|²: SenSR's code
 SMALLEST = 1e-6  # a direction that is shorter, beside vectors of length 1, is rounding: w_1 = −w_0 for two classes
-# So many numbers of x are looked at, which takes seconds (Adult has a tenth of them, a fraction of a second); of more
+# So many numbers of x are looked at, which takes half a minute at most (Adult has a tenth of them, a second); of more
 # rows than that an even selection is taken, and it stands for all, for the columns that say a bias outright as well.
 NUMBERS = 2**24
 

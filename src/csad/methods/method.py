@@ -183,9 +183,10 @@ class Method(nn.Module, ABC):
         return Update("target", moves=TARGET_BRANCH, loss=self.target_loss)
 
     def target_stage(self) -> Stage:
-        """The pretraining of the target branch, which all methods have."""
-        c = self.course
-        return Stage("target", (self.target_update(),), c.target_epochs, c.pretrain_rate, common=True)
+        """The pretraining of the target branch, which all methods have; runs share it where it is plain."""
+        c, own = self.course, type(self)
+        plain = all(getattr(own, name) is getattr(Method, name) for name in ("seen", "encode", "target_loss"))
+        return Stage("target", (self.target_update(),), c.target_epochs, c.pretrain_rate, common=plain)
 
     def last_stage(self, name: str, updates: tuple[Line, ...], renew: tuple[str, ...]) -> Stage:
         """What follows pretraining: its own rate, which decays."""

@@ -19,6 +19,5 @@ class Project(SensitiveSubspace):
         return self.hidden(x)
 
     def schedule(self) -> tuple[Stage, ...]:
-        """Vanilla's; its pretraining sees another x, so it is shared with nobody."""
-        pretraining = self.target_stage()._replace(common=False)
-        return pretraining, self.last_stage("continued", (self.target_update(),), renew=TARGET_BRANCH)
+        """Vanilla's, on another x."""
+        return self.target_stage(), self.last_stage("continued", (self.target_update(),), renew=TARGET_BRANCH)

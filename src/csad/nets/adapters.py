@@ -10,7 +10,7 @@ from typing import Any
 from torch import nn
 
 from csad.errors import InputError, unknown
-from csad.nets.layers import Own, at_least_one, reason
+from csad.nets.layers import ImageNetPixels, Own, at_least_one, reason
 from csad.nets.weights import take_weights
 
 HEADS = ("fc", "classifier", "heads", "head")  # what torchvision's models call the part that gives the classes
@@ -81,6 +81,7 @@ def _made(backbone: str, make: Callable[..., nn.Module], *arguments: Any, **opti
 def _own(net: nn.Module, weights: str, batch_norm: str, left_out: tuple[str, ...]) -> Own:
     if weights:
         take_weights(net, weights, left_out=left_out)
+        net = nn.Sequential(ImageNetPixels(), net)  # on whose scale nearly all of their weights were trained
     own = Own(net)
     own.set_batch_norm(batch_norm, pretrained=bool(weights))
     return own

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
+import torch
 from torch import Tensor, nn
 
 from csad.errors import InputError
@@ -47,6 +48,23 @@ def initialised(part: nn.Sequential) -> nn.Sequential:
         if isinstance(layer, nn.Linear | nn.Conv1d | nn.Conv2d):
             nn.init.kaiming_normal_(layer.weight)
     return part
+
+
+class ImageNetPixels(nn.Module):
+    """Pixels of −1 … 1 on the scale that nets for ImageNet were trained on: its mean 0, its spread 1, by channel."""
+
+    mean: Tensor
+    spread: Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        # No part of the state: a file of weights has no such names.
+        self.register_buffer("mean", torch.tensor([0.485, 0.456, 0.406])[:, None, None], persistent=False)
+        self.register_buffer("spread", torch.tensor([0.229, 0.224, 0.225])[:, None, None], persistent=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(n, 3, height, width)."""
+        return ((x + 1) / 2 - self.mean) / self.spread
 
 
 class FromPixels(nn.Conv2d):

@@ -11,6 +11,7 @@ from csad.data.held_out import check_share, hold_out
 from csad.data.images import read_parts
 from csad.data.samples import Classes, Dataset, Samples, Task
 from csad.data.sets.celeba_lists import read_lists
+from csad.data.vary import Pictures
 from csad.errors import InputError
 from csad.registry import DATASETS
 
@@ -28,6 +29,8 @@ def celeba(
     bias: tuple[str, ...] = ("Male",),
     size: int = 64,
     crop: tuple[float, ...] = (1.0,),
+    flip: bool = True,
+    shift: int = 0,
     validation: float = 0.0,
     data_root: Path | None = None,
 ) -> Dataset:
@@ -36,7 +39,8 @@ def celeba(
     The authors' parts 0, 1 and 2 are the splits train, test and official-test; the last is tested on in no table of
     the paper, and is left out where the list has none. ``validation`` is the share of the training rows that is held
     out, with every combination of target and bias as frequent as in the rest. The paper's images have ``size`` 224, and
-    are resized whole, as here; (1, 178 / 218) as ``crop`` is the square that others cut out of the centre.
+    are resized whole, as here; (1, 178 / 218) as ``crop`` is the square that others cut out of the centre. In training
+    half of them are flipped, as in Nam et al., and moved by at most ``shift`` pixels.
     """
     _check_attributes(target, bias)
     check_share(validation)
@@ -55,7 +59,8 @@ def celeba(
         labels = values[rows[split][kept]]
         splits[split] = Samples(pixels, labels[:, 0], labels[:, 1:])
     task = Task("celeba", (3, size, size), NO_YES, (NO_YES,) * len(bias), bias)
-    return Dataset(task, hold_out(splits.pop("train"), validation, "celeba validation") | splits)
+    held = hold_out(splits.pop("train"), validation, "celeba validation")
+    return Dataset(task, held | splits, vary=Pictures(flip, shift))
 
 
 def _check_attributes(target: str, bias: tuple[str, ...]) -> None:

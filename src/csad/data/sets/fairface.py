@@ -11,6 +11,7 @@ from csad.data.given_files import Table, find_given, read_csv
 from csad.data.held_out import check_share, hold_out
 from csad.data.images import read_parts
 from csad.data.samples import Classes, Dataset, Samples, Task
+from csad.data.vary import Pictures
 from csad.errors import InputError, unknown
 from csad.registry import DATASETS
 
@@ -28,7 +29,13 @@ Rows = NDArray[np.int64]
 
 @DATASETS.register("fairface")
 def fairface(
-    *, setting: str = "EB1", size: int = 64, validation: float = 0.0, data_root: Path | None = None
+    *,
+    setting: str = "EB1",
+    size: int = 64,
+    flip: bool = True,
+    shift: int = 0,
+    validation: float = 0.0,
+    data_root: Path | None = None,
 ) -> Dataset:
     """Faces with gender as the target and age, in eight bands, as the bias; Ω: the same band.
 
@@ -36,7 +43,7 @@ def fairface(
     0–29. ``setting`` is trained on, and the other of the two is a split of that name; "all" trains on both. "test" has
     the images under val/ of these ages, as frequent as they come. People aged 30–39 are in no split.
     ``validation`` is the share of the training rows that is held out, with every combination of gender and band as
-    frequent as in the rest.
+    frequent as in the rest. In training half of the pictures are flipped, and moved by at most ``shift`` pixels.
     """
     if setting not in SETTINGS:
         raise unknown("setting of FairFace", setting, SETTINGS)
@@ -52,7 +59,8 @@ def fairface(
         splits[split] = Samples(pixels, y[chosen], b[chosen])
     genders = tuple(gender.lower() for gender in GENDERS)
     task = Task("fairface", (3, size, size), Classes(2, genders), (Classes(len(BANDS), BANDS),), ("age",))
-    return Dataset(task, hold_out(splits.pop("train"), validation, "fairface validation") | splits)
+    parts = hold_out(splits.pop("train"), validation, "fairface validation") | splits
+    return Dataset(task, parts, vary=Pictures(flip, shift))
 
 
 def _divide(table: Table, y: Rows, b: Rows, setting: str) -> dict[str, Rows]:

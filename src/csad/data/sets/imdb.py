@@ -17,6 +17,7 @@ from csad.data.samples import Classes, Dataset, Samples, Task
 from csad.data.sets.face_metadata import Photos, clean, read_faces
 from csad.data.sets.imdb_lists import LABELS, PARTS, read_lists
 from csad.data.split import generator_for, stratified
+from csad.data.vary import Pictures
 from csad.errors import InputError, unknown
 from csad.registry import DATASETS
 
@@ -41,6 +42,8 @@ def faces(
     *,
     setting: str = "EB1",
     size: int = 64,
+    flip: bool = True,
+    shift: int = 0,
     least_score: float = 1.0,
     second_face: bool = False,
     oldest: int = 100,
@@ -57,7 +60,8 @@ def faces(
     face score below ``least_score``, a second face (unless ``second_face``), an unknown gender, or an age that is not
     0 … ``oldest``. With ``lists`` (IMDB only) photos, labels and test split are those that Kim et al. released, and
     ``least_score``, ``second_face`` and ``oldest`` mean nothing. As in the paper, other photos of a person who is
-    trained on may be tested on. ``tolerance`` is in bins.
+    trained on may be tested on. ``tolerance`` is in bins. In training half of the photos are flipped, and moved by at
+    most ``shift`` pixels.
     """
     if setting not in EXTREMES:
         raise unknown("setting", setting, EXTREMES)
@@ -71,7 +75,8 @@ def faces(
     else:
         photos, pictures = _cleaned(name, data_root, least_score, second_face, oldest)
     parts = divide(photos, setting=setting, validation=validation, seed=seed)
-    return Dataset(task, _samples(photos, parts, pictures, name=name, setting=setting, size=size))
+    splits = _samples(photos, parts, pictures, name=name, setting=setting, size=size)
+    return Dataset(task, splits, vary=Pictures(flip, shift))
 
 
 imdb = functools.partial(faces, "imdb")

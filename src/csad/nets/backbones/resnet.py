@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from csad.errors import InputError
-from csad.nets.layers import at_least_one, image
+from csad.nets.layers import ImageNetPixels, at_least_one, image
 from csad.nets.norms import Resting
 from csad.nets.weights import take_weights
 from csad.registry import BACKBONES
@@ -26,8 +26,8 @@ def resnet18(
     """ResNet-18 with a layer of 256 features (0: none) in place of its classes, the paper's net for photographs.
 
     ``stem`` small keeps the pixels of small images: 3 × 3, no stride, no pooling. ``weights`` is a file of ImageNet's,
-    .pth or .safetensors. ``batch_norm`` is frozen, learns, or auto: frozen with such weights, as in the paper; without,
-    it learns in the first stage only.
+    .pth or .safetensors; pixels are then put on its scale. ``batch_norm`` is frozen, learns, or auto: frozen with such
+    weights, as in the paper; without, it learns in the first stage only.
     """
     channels, *_ = image(shape)
     at_least_one(features=features or 1)
@@ -36,6 +36,7 @@ def resnet18(
     net = ResNet(channels, features, last_relu, stem)
     if weights:
         take_weights(net, weights, left_out=("fc.",), fresh=("last.",))
+        net.pixels = ImageNetPixels()
     net.set_batch_norm(batch_norm, pretrained=bool(weights))
     return net
 
@@ -46,6 +47,7 @@ class ResNet(Resting):
     def __init__(self, channels: int, features: int, last_relu: bool, stem: str) -> None:
         super().__init__()
         large = stem == "large"
+        self.pixels: nn.Module = nn.Identity()
         self.conv1 = _conv(channels, WIDTHS[0], kernel=7 if large else 3, stride=2 if large else 1)
         self.bn1 = nn.BatchNorm2d(WIDTHS[0])
         self.pool = nn.MaxPool2d(3, stride=2, padding=1) if large else nn.Identity()
@@ -60,7 +62,7 @@ class ResNet(Resting):
 
     def forward(self, x: Tensor) -> Tensor:
         """h (n, features)."""
-        x = self.pool(self.bn1(self.conv1(x)).relu())
+        x = self.pool(self.bn1(self.conv1(self.pixels(x))).relu())
         x = self.layer4(self.layer3(self.layer2(self.layer1(x))))
         h: Tensor = self.bend(self.last(x.mean((2, 3))))
         return h

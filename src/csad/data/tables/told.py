@@ -1,0 +1,53 @@
+"""What people are told of a table before anything is trained on it: what becomes of each column, and what is odd."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from csad.data.samples import Classes, Number
+from csad.data.tables.columns import Table, Whole, shown
+from csad.data.tables.inputs import Fate, kind_of
+from csad.data.tables.labels import Label
+from csad.data.tables.roles import Roles
+
+
+class ColumnLine(NamedTuple):
+    """A column, what it holds and what becomes of it."""
+
+    column: str
+    kind: str
+    becomes: str
+
+
+def column_lines(table: Table, roles: Roles, labels: Sequence[Label], fates: Mapping[str, Fate]) -> list[ColumnLine]:
+    """What becomes of each column, in the order of the file."""
+    told = {label.name: label.about for label in labels}
+    plays = {roles.group: "group: all its rows are in one split", roles.split: "says the split"}
+    plays |= dict.fromkeys(roles.drop, "dropped, as asked")
+    lines = []
+    for name, column in table.columns.items():
+        fate = fates.get(name) or Fate(kind_of(column), "")
+        parts = (told.get(name, ""), plays.get(name, ""), fate.becomes)
+        lines.append(ColumnLine(name, fate.kind, "; ".join(part for part in parts if part)))
+    return lines
+
+
+def label_notices(table: Table, rows: Whole, labels: Sequence[Label], trained: Whole) -> list[str]:
+    """Sentences on what a reader might not expect of the target, the first of ``labels``, and the biases.
+
+    ``rows`` are those whose target is known, ``trained`` which of them are trained on.
+    """
+    y, found = labels[0], []
+    if lost := table.rows - len(rows):
+        found.append(f"Target '{y.name}' is missing in {lost:,} of {table.rows:,} rows: they are left out.")
+    if isinstance(y.kind, Number):
+        found.append(f"Target '{y.name}' is a number; it is learned in units of its spread in the training rows.")
+    for label in labels:
+        if blanks := table[label.name].blanks:
+            found.append(f"In column '{label.name}' {shown(tuple(map(repr, blanks)))} counts as missing.")
+        if isinstance(label.kind, Classes):
+            present = set(label.values[trained].tolist())
+            absent = [repr(name) for code, name in enumerate(label.kind.names) if code not in present]
+            found += [f"No training row has {shown(tuple(absent), 3)} as '{label.name}'."] if absent else []
+    return found

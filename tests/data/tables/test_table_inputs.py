@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from table_texts import write_table
+
+from csad.data.tables.files import read_table_file
+from csad.data.tables.inputs import Fitted, fit_inputs
+from csad.errors import InputError
+
+N = 60
+
+
+def fit(folder: Path, rows: Any = None, **columns: Any) -> Fitted:
+    table = read_table_file(write_table(folder, {**columns, "n": [k % 7 for k in range(N)]}))
+    return fit_inputs(table, [*columns], np.arange(N) if rows is None else np.array(rows))
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind", "becomes"),
+    [
+        ([k / 2 for k in range(N)], "numbers", "input: standardised, 1 column"),
+        ([k / 2 or None for k in range(N)], "numbers, 1 missing", "input: standardised, 2 columns, one for missing"),
+        ([1 if k % 2 else None for k in range(N)], "numbers, 30 missing", "input: standardised, 1 column"),
+        (["ab"[k % 2] for k in range(N)], "2 different words", "input: one-hot, 2 columns"),
+        (["X" if k % 2 else None for k in range(N)], "1 different word, 30 missing", "input: one-hot, 1 column"),
+        ([bool(k % 2) for k in range(N)], "yes or no", "input: one-hot, 1 column"),
+        ([["n", "y", None][k % 3] for k in range(N)], "yes or no, 20 missing", "input: one-hot, 2 columns, one for"),
+        ([f"2020-01-{1 + k % 28:02d}" for k in range(N)], "dates (ISO)", "input: a number of days, 1 column"),
+        ([["1", "2", "3+"][k % 3] for k in range(N)], "3 different words", "input: one-hot, 3 columns"),
+    ],
+)
+def test_each_kind_of_column_becomes_an_input(tmp_path: Path, cells: list[Any], kind: str, becomes: str) -> None:
+    fitted = fit(tmp_path, a=cells)
+    assert fitted.fates["a"].kind == kind
+    assert fitted.fates["a"].becomes.startswith(becomes)
+
+
+@pytest.mark.parametrize(
+    ("cells", "why", "notice"),
+    [
+        ([3] * N, "constant", "'a' is left out: it is the same in all training rows"),
+        (["x"] * N, "constant", "is the same in all training rows"),
+        ([None] * N, "empty", "holds nothing in the training rows"),
+        ([f"u{k}" for k in range(N)], "an id or free text", "holds 60 different words (such as 'u0' in line 2)"),
+        ([N + 4 - k for k in range(N)], "row numbers", "only numbers the rows"),
+    ],
+)
+def test_what_tells_nothing_is_left_out_with_a_notice(tmp_path: Path, cells: list[Any], why: str, notice: str) -> None:
+    fitted = fit(tmp_path, a=cells, b=[k % 5 for k in range(N)])
+    assert fitted.preparation.names() == ("b",)
+    assert fitted.fates["a"].becomes == f"left out: {why}"
+    assert len(fitted.notices) == 1
+    assert notice in fitted.notices[0]
+
+
+def test_all_is_learned_from_the_training_rows_alone(tmp_path: Path) -> None:
+    a = [k % 4 for k in range(30)] + [1000 + k for k in range(29)] + [None]
+    b = ["u", "v"] * 15 + ["w", None] * 15
+    fitted = fit(tmp_path, range(30), a=a, b=b)
+    assert fitted.preparation.names() == ("a", "b=u", "b=v")
+    scaled = fitted.preparation.columns[0].__dict__
+    known = np.array(a[:30])
+    assert (scaled["mean"], scaled["spread"], scaled["fill"]) == pytest.approx((known.mean(), known.std(), 1))
+
+
+def test_notices_tell_what_is_read_otherwise_than_one_might_think(tmp_path: Path) -> None:
+    fitted = fit(
+        tmp_path,
+        a=["NA" if k == 3 else k / 4 for k in range(N)],
+        b=["01/02/2020" if k % 2 else "03/04/2020" for k in range(N)],
+        c=[["1", "2", "3+"][k % 3] for k in range(N)],
+    )
+    assert fitted.notices == [
+        "In column 'a' 'NA' counts as missing.",
+        "The dates of column 'b' are read as day/month/year; they could be month/day/year as well.",
+        "Column 'c' mixes numbers and words ('3+'): its values count as categories.",
+    ]
+
+
+def test_words_among_many_numbers_are_an_error_that_says_where(tmp_path: Path) -> None:
+    ages = [str(20 + k % 40) for k in range(N)]
+    ages[7] = "unknown"
+    with pytest.raises(InputError, match=r"Column 'a' of .* holds numbers, but 'unknown' in line 9: make it a number"):
+        fit(tmp_path, a=ages)
+
+
+def test_no_column_that_is_left_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"No column of .* is left to learn from: Column 'a' is left out: it is the"):
+        fit(tmp_path, a=[1] * N)

@@ -1,0 +1,282 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from parkinson_files import real
+from table_texts import write_table
+
+from csad.data.samples import Classes, Number
+from csad.data.sets.adult_table import FIELDS
+from csad.data.tables.files import read_table_file
+from csad.data.tables.own import OwnTable, from_table, table_from_settings
+from csad.data.tables.preparation import Preparation
+from csad.errors import InputError
+
+N = 200
+ROW = np.arange(N)
+COLUMNS: dict[str, list[Any]] = {
+    "income": ["high" if k % 2 else "low" for k in ROW],
+    "pay": [10.0 * (k % 50) for k in ROW],
+    "gender": ["f" if k // 2 % 2 else "m" for k in ROW],
+    "age": [20 + k % 60 for k in ROW],
+    "city": [["Rome", "Oslo", "Lima"][k % 3] for k in ROW],
+    "height": [150 + (k * 7) % 45 + 0.25 for k in ROW],
+    "who": [f"p{k // 4}" for k in ROW],
+    "fold": ["test" if k % 8 < 4 else "train" for k in ROW],
+}
+USUAL: dict[str, Any] = {"target": "income", "bias": ("gender",), "drop": ("fold", "who", "pay")}
+Make = Callable[..., OwnTable]
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Make:
+    def made(columns: dict[str, list[Any]] | None = None, **settings: Any) -> OwnTable:
+        return from_table(write_table(tmp_path, COLUMNS | (columns or {})), **(USUAL | settings))
+
+    return made
+
+
+def cells(name: str, rows: torch.Tensor) -> list[Any]:
+    return [COLUMNS[name][row] for row in rows.tolist()]
+
+
+def test_a_table_becomes_a_data_set_whose_rows_stay_together(make: Make) -> None:
+    table = make()
+    assert table.task.name == "people"
+    assert (table.task.target, table.task.biases) == (Classes(2, ("high", "low")), (Classes(2, ("f", "m")),))
+    assert table.task.bias_names == ("gender",)
+    assert table.preparation.names() == ("age", "city=Lima", "city=Oslo", "city=Rome", "height")
+    assert {name: len(rows) for name, rows in table.splits.items()} == {"train": 140, "validation": 20, "test": 40}
+    for rows in table.splits.values():
+        assert [("high", "low")[y] for y in rows.y] == cells("income", rows.extra["row"])
+        assert [("f", "m")[b] for b in rows.b[:, 0]] == cells("gender", rows.extra["row"])
+        assert [rows.x[k, 1:4].tolist() for k in range(len(rows))] == [
+            [float(city == kind) for kind in ("Lima", "Oslo", "Rome")] for city in cells("city", rows.extra["row"])
+        ]
+    heights = np.array(cells("height", table.train.extra["row"]))
+    np.testing.assert_allclose(table.train.x[:, 4], (heights - heights.mean()) / heights.std(), atol=1e-6)
+    assert table.notices == ()
+
+
+def test_the_lines_for_people_say_what_becomes_of_each_column(make: Make) -> None:
+    lines = make(bias=("gender", "age"), bins={"age": (40, 60)}, group="who", drop=("pay", "fold")).describe()
+    assert lines == [
+        "income  2 different words   target: 2 classes (high, low)",
+        "pay     numbers             dropped, as asked",
+        "gender  2 different words   bias: 2 classes (f, m)",
+        "age     numbers             bias: 3 classes (<40, 40 to <60, ≥60)",
+        "city    3 different words   input: one-hot, 3 columns",
+        "height  numbers             input: standardised, 1 column",
+        "who     50 different words  group: all its rows are in one split",
+        "fold    2 different words   dropped, as asked",
+        "Rows: train 140, validation 20, test 40. Inputs: 4 columns.",
+    ]
+
+
+def test_a_bias_is_an_input_only_where_that_is_asked_for(make: Make) -> None:
+    assert "gender=f" in make(keep_bias_in_x=True).preparation.names()
+    line = next(line for line in make(keep_bias_in_x=True).columns if line.column == "gender")
+    assert line.becomes == "bias: 2 classes (f, m); input: one-hot, 2 columns"
+
+
+def test_several_biases_may_be_classes_and_numbers_and_unknown(make: Make) -> None:
+    genders = [None if k == 3 else gender for k, gender in enumerate(COLUMNS["gender"])]
+    ages: list[Any] = [None if k == 5 else age for k, age in enumerate(COLUMNS["age"])]
+    table = make({"gender": genders, "age": ages}, bias=("gender", "age"), widths={"age": 5}, fractions=(1, 0, 0))
+    assert table.task.biases == (Classes(2, ("f", "m")), Number())
+    omega = table.task.related(table.train.b).numpy()
+    known = [k for k in range(N) if k not in (3, 5)]
+    for i in (3, 5):
+        assert (omega[i] == -1).all()
+    wanted = [[genders[i] == genders[j] and abs(ages[i] - ages[j]) <= 5 for j in known] for i in known]
+    np.testing.assert_array_equal(omega[np.ix_(known, known)], np.array(wanted))
+
+
+def test_classes_alone_keep_whole_numbers_with_minus_one_for_unknown(make: Make) -> None:
+    table = make({"gender": ["?" if k < 10 else g for k, g in enumerate(COLUMNS["gender"])]})
+    assert table.train.b.dtype == torch.int64
+    assert sum(int((rows.b == -1).sum()) for rows in table.splits.values()) == 10
+    assert table.notices == ("In column 'gender' '?' counts as missing.",)
+
+
+def test_a_target_of_many_numbers_is_a_number_in_units_of_its_spread(make: Make) -> None:
+    table = make(target="pay", drop=("fold", "who", "income"))
+    assert table.task.target == Number()
+    assert float(table.train.y.mean()) == pytest.approx(0, abs=1e-6)
+    assert float(table.train.y.std(correction=0)) == pytest.approx(1, abs=1e-6)
+    restored = table.preparation.target.restored(table.splits["test"].y.numpy())
+    np.testing.assert_allclose(restored, cells("pay", table.splits["test"].extra["row"]), atol=1e-3)
+    assert "Target 'pay' is a number; it is learned in units" in table.notices[0]
+    assert make(target="pay", target_kind="class", drop=("fold", "who", "income")).task.target == Classes(
+        50, tuple(str(10 * k) for k in range(50))
+    )
+
+
+def test_rows_without_a_target_are_left_out_and_counted(make: Make) -> None:
+    table = make({"income": [None if k < 7 else income for k, income in enumerate(COLUMNS["income"])]})
+    rows = torch.cat([rows.extra["row"] for rows in table.splits.values()])
+    assert sorted(rows.tolist()) == list(range(7, N))
+    assert table.notices == ("Target 'income' is missing in 7 of 200 rows: they are left out.",)
+
+
+def test_nobody_is_in_two_splits(make: Make) -> None:
+    table = make(group="who", drop=("fold", "pay"))
+    homes = [set(cells("who", rows.extra["row"])) for rows in table.splits.values()]
+    assert sum(map(len, homes)) == len(set.union(*homes)) == 50
+    assert all(
+        len(set(rows.extra["group"].tolist())) == len(home)
+        for rows, home in zip(table.splits.values(), homes, strict=True)
+    )
+
+
+def test_a_column_may_say_the_split(make: Make) -> None:
+    table = make(split="fold", group="who", drop="pay")
+    assert list(table.splits) == ["train", "test"]
+    assert set(cells("fold", table.train.extra["row"])) == {"train"}
+
+
+def test_a_class_that_no_training_row_has_is_told(make: Make) -> None:
+    table = make(
+        {"gender": ["x" if k == 0 else g for k, g in enumerate(COLUMNS["gender"])]}, split="fold", drop=("who", "pay")
+    )
+    assert table.notices == ("No training row has 'x' as 'gender'.",)
+
+
+def test_the_seed_decides_who_is_tested(make: Make) -> None:
+    one, again, other = (make(seed=seed).splits["test"].extra["row"].tolist() for seed in (0, 0, 1))
+    assert one == again != other
+
+
+def test_plain_settings_give_the_same_as_python_values(tmp_path: Path, make: Make) -> None:
+    one = make(bias=("gender", "age"), widths={"age": 5})
+    again = table_from_settings(
+        tmp_path / "people.csv", target="income", bias=("gender", "age"), drop=("fold", "who", "pay"), widths=("age=5",)
+    )
+    assert again.task == one.task
+    assert torch.equal(again.train.x, one.train.x)
+    binned = table_from_settings(
+        tmp_path / "people.csv", target="income", bias=("age",), drop=("fold", "who"), bins=("age=40, 60",)
+    )
+    assert binned.task.biases == (Classes(3, ("<40", "40 to <60", "≥60")),)
+
+
+@pytest.mark.parametrize(
+    ("settings", "complaint"),
+    [
+        ({}, "A table needs a target, the column that is to be learned: give --target COLUMN"),
+        ({"target": "income"}, "A table needs a bias, .* give --bias COLUMN"),
+        ({"target": "income", "bias": ("age",), "widths": ("age",)}, "--width must name a column and its number"),
+        ({"target": "income", "bias": ("age",), "widths": ("age=5,6",)}, "as age=5, not 'age=5,6'"),
+        ({"target": "income", "bias": ("age",), "bins": ("age=a,b",)}, "--bins must .*, as age=0,30,60, not 'age=a,b'"),
+        ({"target": "income", "bias": ("age",), "bins": ("age=1", "age=2")}, "--bins names column 'age' twice"),
+    ],
+)
+def test_plain_settings_that_say_too_little_are_told(tmp_path: Path, settings: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(InputError, match=complaint):
+        table_from_settings(write_table(tmp_path, COLUMNS), **settings)
+
+
+@pytest.mark.parametrize(
+    ("columns", "settings", "complaint"),
+    [
+        ({}, {"bias": ("gender", "income")}, "'income' is the target and a bias: what is learned cannot be a bias"),
+        ({}, {"target": "incom"}, r"Column 'incom' is not in .*people\.csv\. Nearest: income\."),
+        ({}, {"bias": ("gendr",)}, r"Column 'gendr' is not in .*people\.csv\. Nearest: gender\."),
+        ({}, {"drop": ("folds",)}, r"Column 'folds' is not in .*\. Nearest: fold\."),
+        ({}, {"group": "whom"}, r"Column 'whom' is not in .*\. Nearest: who\."),
+        ({}, {"split": "splits"}, "Column 'splits' is not in .* It has income, pay, gender"),
+        ({}, {"bias": ()}, "A table needs a bias"),
+        ({}, {"bias": ("gender", "gender")}, "Column 'gender' is named twice"),
+        ({}, {"drop": ("gender",)}, "Column 'gender' is dropped, but it is the target, a bias"),
+        ({}, {"group": "income", "drop": ()}, "Column 'income' is the target and the group"),
+        ({}, {"split": "gender", "drop": ()}, "Column 'gender' says the split, so it is neither target nor bias"),
+        ({"income": ["low"] * N}, {}, "Target 'income' is 'low' in every row: two classes or more"),
+        ({"income": [None] * N}, {}, "Target 'income' of .* is missing in every row"),
+        ({"gender": ["NA"] * N}, {}, "Bias 'gender' is missing in every row whose target is known"),
+        ({}, {"bias": ("age",)}, r"Bias 'age' is a number with 60 different values: .*--width age=5.*--bins age=0,30"),
+        ({}, {"bias": ("age",), "widths": {"age": 5}, "bins": {"age": (1,)}}, "given bins and a width: give one"),
+        ({}, {"widths": {"gender": 5}}, "Bias 'gender' holds words, such as 'm': only numbers have bins or a width"),
+        ({}, {"bins": {"age": (5,)}}, "No bias is called 'age'"),
+        ({}, {"bias": ("age",), "widths": {"age": -1}}, "given the width -1: it must be 0 or more"),
+        ({}, {"bias": ("age",), "bins": {"age": (40, 30)}}, "given the bins 40, 30: they must be numbers that go up"),
+        ({}, {"target_kind": "numbr"}, r"No kind of target is called 'numbr'\. Nearest: number\."),
+        ({}, {"target_kind": "number"}, "Target 'income' holds words, such as 'low', where a number is wanted"),
+        ({"gender": [f"g{k}" for k in ROW]}, {}, "Bias 'gender' has 200 different values, too many to be classes"),
+        ({"income": [f"{k} EUR" for k in ROW]}, {}, "Target 'income' has 200 different values, too many"),
+        ({"income": [f"2020-01-{1 + k % 28:02d}" for k in ROW]}, {}, "Target 'income' holds dates"),
+        ({"gender": [f"2020-01-{1 + k % 28:02d}" for k in ROW]}, {}, "Bias 'gender' holds dates"),
+        ({"age": [*range(20, 219), "old"]}, {}, "Column 'age' of .* holds numbers, but 'old' in line 201: make it"),
+        ({"age": [*range(20, 219), "old"]}, {"bias": ("age",)}, "Column 'age' of .* holds numbers, but 'old' in line"),
+        ({"fold": ["dev"] * N}, {"split": "fold", "drop": ()}, "train, validation or test .*, but 'dev' is there"),
+        ({"fold": ["train", "test"] * (N // 2)}, {"split": "fold", "group": "who", "drop": ()}, "Group 'p0' of column"),
+        ({"who": [None] * N}, {"group": "who", "drop": ()}, "says who a row belongs to, but 200 rows lack it"),
+        ({}, {"fractions": (0.5, 0.5)}, "fractions must be three shares"),
+        ({}, {"fractions": (0.999, 0.0005, 0.0005)}, "200 rows are too few for fractions"),
+        ({}, {"drop": ("pay", "age", "city", "height", "who", "fold")}, "No column of .* is left to learn from"),
+        ({}, {"seed": -1}, "seed must be 0 or more"),
+        ({"income": ["low" if k % 8 >= 4 else "hi" for k in ROW]}, {"split": "fold", "drop": ()}, "Every training row"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_used_is_told_in_a_sentence(
+    make: Make, columns: dict[str, list[Any]], settings: dict[str, Any], complaint: str
+) -> None:
+    with pytest.raises(InputError, match=complaint) as error:
+        make(columns, **settings)
+    assert "\n" not in str(error.value)
+
+
+def test_a_column_of_a_million_words_is_no_bias_and_no_input(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("csad.data.tables.codes.MOST_WORDS", 50)
+    table = make({"city": [f"c{k}" for k in ROW]})
+    assert table.notices == (
+        "Column 'city' is left out: it holds too many different words (such as 'c0' in line 2), as an id or free "
+        "text does.",
+    )
+    with pytest.raises(InputError, match="Bias 'city' holds too many different words to be classes"):
+        make({"city": [f"c{k}" for k in ROW]}, bias=("city",))
+
+
+def test_a_group_may_have_more_members_than_words_are_kept(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("csad.data.tables.codes.MOST_WORDS", 50)
+    table = make({"who": [f"p{k // 3}" for k in ROW]}, group="who", drop="fold")
+    homes = [set((rows.extra["row"] // 3).tolist()) for rows in table.splits.values()]
+    assert sum(map(len, homes)) == len(set.union(*homes)) == 67
+    assert [line.kind for line in table.columns if line.column == "who"] == ["very many different words"]
+
+
+def test_parkinson_tapping_as_a_table_of_ones_own() -> None:
+    path = real("tapping_park.csv")
+    table = from_table(
+        path, target="diagnosed", bias="age", widths={"age": 5}, group="participant", drop=("Rating", "gender")
+    )
+    assert table.task.target == Classes(2, ("no", "yes"))
+    assert table.task.biases == (Number(),)
+    assert sum(map(len, table.splits.values())) == 489
+    homes = [set(rows.extra["group"].tolist()) for rows in table.splits.values()]
+    assert sum(map(len, homes)) == len(set.union(*homes)) == 241
+    names = table.preparation.names()
+    assert {"age", "participant", "Rating", "diagnosed", "gender=male"}.isdisjoint(names)
+    assert {"hand=Left", "hand=Right", "wrist_mvmnt_x_median"} <= set(names)
+    again = Preparation.from_dict(json.loads(json.dumps(table.preparation.to_dict())))
+    test = table.splits["test"]
+    assert np.array_equal(again.apply(read_table_file(path), test.extra["row"].numpy()), test.x.numpy())
+
+
+def test_adult_as_a_table_of_ones_own(tmp_path: Path, adult_root: Path) -> None:
+    path = tmp_path / "census.csv"
+    path.write_text(",".join(FIELDS) + "\n" + (adult_root / "adult" / "adult.data").read_text())
+    table = from_table(path, target="income", bias=("sex", "race"), drop=("fnlwgt",))
+    assert table.task.target == Classes(2, ("<=50K", ">50K"))
+    assert [bias.count for bias in table.task.biases if isinstance(bias, Classes)] == [2, 5]
+    assert sum(map(len, table.splits.values())) == 32_561
+    assert len(table.preparation.names()) == 5 + (8 + 1) + 16 + 7 + (14 + 1) + 6 + (41 + 1)
+    assert len(table.notices) == 3  # '?' counts as missing
+    for rows in table.splits.values():
+        assert float(rows.y.double().mean()) == pytest.approx(7841 / 32_561, abs=0.001)
+        assert float((rows.b[:, 0] == 0).double().mean()) == pytest.approx(10_771 / 32_561, abs=0.001)
