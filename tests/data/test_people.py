@@ -3,7 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from csad.data.people import check_validation, drawn, parted
+from csad.data.people import drawn, parted
+from csad.data.split import check_share
 from csad.errors import InputError
 
 CELLS = np.repeat(np.arange(3), (10, 20, 70))
@@ -41,4 +42,4 @@ def test_nobody_left_to_train_on_is_an_input_error() -> None:
 @pytest.mark.parametrize("validation", [-0.1, 1.0, float("nan")])
 def test_what_is_no_share_is_an_input_error(validation: float) -> None:
     with pytest.raises(InputError, match="validation must be a share of the people"):
-        check_validation(validation)
+        check_share(validation, of="people")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from csad.data.split import stratified
+from csad.data.split import kept_and_held
 from csad.errors import InputError
 
 Whole = NDArray[np.int64]
@@ -29,15 +29,5 @@ def parted(cells: Whole, test: Whole, validation: float, generator: np.random.Ge
         raise InputError(f"All {len(test)} people are tested, so none is left to train on: test fewer.")
     if not validation:
         return {"train": others, "test": test}
-    held = round(validation * len(others))
-    if not 0 < held < len(others):
-        shares = f"A validation share of {validation} holds out {held:,} of {len(others):,} people"
-        raise InputError(f"{shares}: both parts need people, so give another share, or 0 for no validation.")
-    kept, held_out = stratified(cells[others], (len(others) - held, held), generator)
-    return {"train": others[kept], "validation": others[held_out], "test": test}
-
-
-def check_validation(validation: float) -> None:
-    """Nothing, or an error if it is not a share."""
-    if not 0 <= validation < 1:
-        raise InputError(f"validation must be a share of the people, from 0 and below 1, not {validation}.")
+    kept, held = kept_and_held(cells[others], validation, generator, of="people")
+    return {"train": others[kept], "validation": others[held], "test": test}

@@ -35,3 +35,20 @@ def stratified(cells: NDArray[Any], sizes: tuple[int, ...], generator: np.random
         parts.append(np.sort(left[taken]).astype(np.int64))
         left = left[~taken]
     return parts
+
+
+def check_share(validation: float, of: str = "training rows") -> None:
+    """Nothing, or an error if it is no share."""
+    if not 0 <= validation < 1:
+        raise InputError(f"validation must be a share of the {of}, from 0 and below 1, not {validation}.")
+
+
+def kept_and_held(
+    cells: NDArray[Any], validation: float, generator: np.random.Generator, of: str = "training rows"
+) -> list[NDArray[np.int64]]:
+    """The numbers of those that are trained on and of the share that is held out, from every cell (n,) alike."""
+    held = round(validation * len(cells))
+    if not 0 < held < len(cells):
+        shares = f"A validation share of {validation} holds out {held:,} of {len(cells):,} {of}"
+        raise InputError(f"{shares}: both parts need some, so give another share, or 0 for no validation.")
+    return stratified(cells, (len(cells) - held, held), generator)

@@ -174,7 +174,7 @@ def test_a_broken_image_leaves_the_labels_of_the_others_where_they_were(
             r"^target and bias must be different attributes, not Blond_Hair and Male, Male",
         ),
         ({"validation": 1.0}, r"^validation must be a share of the training rows, from 0 and below 1, not 1\.0\.$"),
-        ({"validation": 0.001}, r"^A validation share of 0\.001 holds out 0 of 60 training rows: both parts need rows"),
+        ({"validation": 0.001}, r"^A validation share of 0\.001 holds out 0 of 60 training rows: both parts need some"),
         ({"size": 0}, r"^size must be a whole number of pixels, from 1 to 4096, not 0\.$"),
     ],
 )

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from csad.data.download import find_or_fetch
 from csad.data.samples import Classes, Dataset, Samples, Task
 from csad.data.sets.adult_table import COLUMNS, INCOMES, KINDS, NUMBERS, read_table
-from csad.data.split import generator_for, stratified
+from csad.data.split import check_share, generator_for, kept_and_held
 from csad.errors import InputError
 from csad.registry import DATASETS
 
@@ -47,8 +47,7 @@ def adult(*, split: int = 0, validation: float = 0.0, data_root: Path | None = N
     """
     if not isinstance(split, int | np.integer) or not 0 <= split < 2**32:
         raise InputError(f"split must be a whole number from 0, below 2**32, not {split!r}.")
-    if not 0 <= validation < 1:
-        raise InputError(f"validation must be a share of the training rows, from 0 and below 1, not {validation}.")
+    check_share(validation)
     found = find_or_fetch(FILES, "adult", MIRRORS, data_root)
     x, y = read_table(found["adult.data"], found["adult.test"])
     b = x[:, [COLUMNS.index("sex_Male"), COLUMNS.index("race_White")]].astype(np.int64)
@@ -70,13 +69,9 @@ def _parts(y: NDArray[np.int64], b: NDArray[np.int64], split: int, validation: f
     train, test = np.split(order, [int(TRAINING * len(y))])
     if not validation:
         return {"train": train, "test": test}
-    held = round(validation * len(train))
-    if not 0 < held < len(train):
-        shares = f"A validation share of {validation} holds out {held:,} of {len(train):,} training rows"
-        raise InputError(f"{shares}: both parts need rows, so give another share, or 0 for no validation.")
     cells = np.ravel_multi_index((y[train], *b[train].T), (len(INCOMES), len(GENDERS), len(RACES)))
-    kept, held_out = stratified(cells, (len(train) - held, held), generator_for(split, "adult validation"))
-    return {"train": train[kept], "validation": train[held_out], "test": test}
+    kept, held = kept_and_held(cells, validation, generator_for(split, "adult validation"))
+    return {"train": train[kept], "validation": train[held], "test": test}
 
 
 def _scaled(x: NDArray[np.float32], trained: NDArray[np.int64]) -> NDArray[np.float32]:

@@ -7,10 +7,11 @@ from pathlib import Path
 import numpy as np
 
 from csad.data.given_files import find_given
-from csad.data.held_out import check_share, hold_out
+from csad.data.held_out import hold_out
 from csad.data.images import read_parts
 from csad.data.samples import Classes, Dataset, Samples, Task
 from csad.data.sets.celeba_lists import read_lists
+from csad.data.split import check_share
 from csad.data.vary import Pictures
 from csad.errors import InputError
 from csad.registry import DATASETS

@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csad.data.given_files import Table, find_given, read_csv
-from csad.data.held_out import check_share, hold_out
+from csad.data.held_out import hold_out
 from csad.data.images import read_parts
 from csad.data.samples import Classes, Dataset, Samples, Task
+from csad.data.split import check_share
 from csad.data.vary import Pictures
 from csad.errors import InputError, unknown
 from csad.registry import DATASETS

@@ -16,7 +16,7 @@ from csad.data.pairs import Related
 from csad.data.samples import Classes, Dataset, Samples, Task
 from csad.data.sets.face_metadata import Photos, clean, read_faces
 from csad.data.sets.imdb_lists import LABELS, PARTS, read_lists
-from csad.data.split import generator_for, stratified
+from csad.data.split import check_share, generator_for, stratified
 from csad.data.vary import Pictures
 from csad.errors import InputError, unknown
 from csad.registry import DATASETS
@@ -65,8 +65,7 @@ def faces(
     """
     if setting not in EXTREMES:
         raise unknown("setting", setting, EXTREMES)
-    if not 0 <= validation < 1:
-        raise InputError(f"validation must be a share of the training photos, from 0 and below 1, not {validation}.")
+    check_share(validation, of="training photos")
     task = Task(
         name, (3, size, size), Classes(2, GENDERS), (Classes(len(AGES), AGES),), ("age",), Related(related, tolerance)
     )

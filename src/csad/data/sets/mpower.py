@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from csad.data.given_files import find_given
 from csad.data.pairs import Related
-from csad.data.people import check_validation, drawn, parted
+from csad.data.people import drawn, parted
 from csad.data.samples import Classes, Dataset, Samples, Task
 from csad.data.sets.mpower_records import CHANNELS, FEWEST, Records
 from csad.data.sets.mpower_tables import read_records
-from csad.data.split import generator_for
+from csad.data.split import check_share, generator_for
 from csad.errors import InputError, unknown
 from csad.registry import DATASETS
 
@@ -63,7 +63,7 @@ def check_settings(length: int, per_cell: int, validation: float, tolerance: int
     for name, value, least in (("length", length, FEWEST), ("per_cell", per_cell, 1), ("tolerance", tolerance, 0)):
         if value < least:
             raise InputError(f"{name} must be {least} or more, not {value}.")
-    check_validation(validation)
+    check_share(validation, of="people")
 
 
 def age_bins(age: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from csad.data.given_files import BLANK, Table, find_given, read_csv
 from csad.data.pairs import Related
-from csad.data.people import check_validation, drawn, parted
+from csad.data.people import drawn, parted
 from csad.data.samples import Classes, Dataset, Number, Samples, Task
-from csad.data.split import generator_for
+from csad.data.split import check_share, generator_for
 from csad.errors import InputError, unknown
 from csad.registry import DATASETS
 
@@ -53,7 +53,7 @@ def tapping_park(
         raise unknown("kind of age", age, ("binned", "number"))
     if not 0 <= tolerance < math.inf:
         raise InputError(f"tolerance must be 0 years or more, not {tolerance}.")
-    check_validation(validation)
+    check_share(validation, of="people")
     table = read_csv(find_given([(FILE,)], "parkinson", SOURCE, data_root)[0])
     for column in NEVER_INPUTS:
         table[column]  # all must be there: under another name one of them would become an input
