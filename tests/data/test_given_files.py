@@ -39,7 +39,7 @@ def test_all_that_is_missing_is_told_at_once_with_where_to_get_it(
     )
     with pytest.raises(InputError, match=r"^a\.csv is needed, and no data folder is named: put into FOLDER/set what"):
         find_given([("a.csv",)], "set", "a friend")
-    with pytest.raises(InputError, match="nowhere does not exist: mend --data-root"):
+    with pytest.raises(InputError, match="nowhere does not exist, or is no folder: mend --data-root"):
         find_given([("a.csv",)], "set", "a friend", tmp_path / "nowhere")
 
 
