@@ -215,7 +215,7 @@ def test_many_features_of_few_rows_could_hide_a_leak() -> None:
     assert verdict.state == "cannot tell"
     assert verdict.needed_rows is not None
     assert verdict.needed_rows > 4000
-    assert "but would read a leak of .60 as" in verdict.words
+    assert "but a leak of .60 planted there is read as" in verdict.words
 
 
 def test_at_most_so_many_rows_are_read_and_it_is_said() -> None:
@@ -239,6 +239,22 @@ def test_fewer_than_two_labels_are_no_verdict_and_the_other_columns_are_read() -
     assert (first.state, first.needed_rows, first.readings) == ("cannot tell", None, ())
     assert "fewer than two of its labels" in first.words
     assert second.state == "leaks"
+
+
+@pytest.mark.parametrize("rows", [0, 1, 9, 10, 11, 25])
+@pytest.mark.parametrize("persons", [False, True])
+def test_however_few_rows_there_are_an_audit_gives_a_verdict(rows: int, persons: bool) -> None:
+    for seed in range(8):
+        generator = np.random.default_rng([seed, rows])
+        biases = {"gender": generator.integers(-1, 3, size=rows), "age": generator.normal(size=rows)}
+        layers = {"h": generator.normal(size=(rows, 3)), "y": generator.integers(2, size=rows)}
+        same = generator.integers(rows // 2 + 1, size=rows) if persons else None
+        given = generator.integers(2, size=rows) if seed % 2 else None
+        audit = audit_features(layers, biases, same=same, given=given)
+        assert len(audit.verdicts) == 4
+        for reading in (one for verdict in audit.verdicts for one in verdict.readings):
+            assert 0 <= reading.low <= reading.score <= reading.high <= 1
+            assert 0 < reading.p <= reading.p_corrected <= 1
 
 
 def test_p_values_are_corrected_over_all_readings() -> None:

@@ -52,6 +52,13 @@ def test_features_that_are_constant_tell_nothing_and_do_no_harm(probe: str, nois
 
 
 @pytest.mark.parametrize("probe", READERS)
+def test_features_that_repeat_one_another_are_read(probe: str, noise: Array) -> None:
+    yes = noise[:, 0] > 0
+    twice = np.column_stack([yes, ~yes, yes]).astype(float)
+    assert auc(probe, twice, yes) == 1.0
+
+
+@pytest.mark.parametrize("probe", READERS)
 def test_more_features_than_rows_can_be_read(probe: str) -> None:
     features = np.random.default_rng(3).normal(size=(ROWS, 600))
     features[:, :300] += np.repeat([0, 1], ROWS // 2)[:, None]

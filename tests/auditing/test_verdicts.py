@@ -84,7 +84,7 @@ def test_a_reader_that_would_not_see_a_leak_proves_nothing() -> None:
     assert verdict.needed_rows == 3400  # (1 / .3² − 1) / 3 times the rows
     assert verdict.words == (
         "Whether h_y tells gender cannot be told from 1,000 rows: the best reader has AUC .50 (.48 … .52; chance .50), "
-        "but would read a leak of .60 as .53; about 3,400 would do."
+        "but a leak of .60 planted there is read as .53; about 3,400 would do."
     )
 
 

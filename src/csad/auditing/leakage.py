@@ -129,7 +129,7 @@ def _reading(probe: str, layer: str, bias: str, features: Array, bench: _Bench, 
     drawn = weighted_auc(scores, bench.weights, column, cells)
     low, high = np.quantile(drawn, [1 - rule.level, rule.level])
     p = (1 + np.sum(chance >= score - 1e-12)) / (1 + len(chance))
-    low, high = min(float(low), score), max(float(high), score)
+    low, high = min(float(low), score), min(1.0, max(float(high), score))
     return Reading(probe, layer, bias, score, CHANCE, low, high, float(p), float(p), len(column.rows))
 
 

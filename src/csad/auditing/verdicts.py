@@ -15,7 +15,11 @@ READ_AT_LEAST = 0.5  # of what a planted leak of twice the margin is above chanc
 
 @dataclass(frozen=True)
 class Reading:
-    """How well one fresh reader tells a bias from a layer: an AUC, the interval of it, and how likely chance is."""
+    """How well a fresh reader tells a bias from a layer: an AUC, its interval, and how likely chance does as well.
+
+    The score is the mean of readers that learnt from one to four fifths of the rows; ``low`` and ``high`` each hold at
+    the audit's level, so that at .95 nine in ten intervals hold the truth between them.
+    """
 
     probe: str
     layer: str
@@ -122,7 +126,7 @@ def judge(
     why = f"the best reader has {told(best)}"
     if planted is not None and not sighted:
         needed = max(needed, rows_to_read(rows, planted, rule))
-        why += f", but would read a leak of {short(CHANCE + 2 * rule.margin)} as {short(planted)}"
+        why += f", but a leak of {short(CHANCE + 2 * rule.margin)} planted there is read as {short(planted)}"
     words = f"Whether {layer} tells {bias}{among} cannot be told from {rows:,} rows: {why}; about {needed:,} would do."
     return Verdict(layer, bias, "cannot tell", words, needed, tuple(readings), planted, notes)
 
