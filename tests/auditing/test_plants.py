@@ -34,7 +34,7 @@ def test_a_planted_leak_has_its_size_and_share(auc: float, share: float) -> None
 def test_a_planted_leak_is_read_the_better_the_more_rows_there_are_for_each_feature() -> None:
     found = [reading(rows, features) for rows, features in ((500, 128), (2000, 128), (2000, 8), (8000, 4))]
     assert all(value is not None for value in found)
-    assert 0.5 < found[0] < found[1] - 0.01 < found[2] - 0.02  # type: ignore[operator]
+    assert 0.5 < found[0] < found[1] - 0.01 < found[2] - 0.02
     assert found[3] == pytest.approx(0.6, abs=0.005)
 
 

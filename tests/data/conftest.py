@@ -21,6 +21,11 @@ def adult_root() -> Path:
     return root_of("Adult", "adult", "adult.data")
 
 
+@pytest.fixture(scope="session")
+def wiki_root() -> Path:
+    return root_of("WIKI", "wiki", "wiki.mat")
+
+
 def root_of(name: str, folder: str, file: str) -> Path:
     """The data root, if the file lies in that folder there; a test that asks for it is skipped otherwise."""
     root = Path(os.environ.get("CSAD_DATA") or REPOSITORY.parent / "shared" / "data")

@@ -3,24 +3,14 @@
 from __future__ import annotations
 
 import datetime
-import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 from scipy.io import savemat
 
 NAN = float("nan")
 GOOD: dict[str, Any] = {"born": (1980, 3, 1), "taken": 2000, "gender": 1.0, "score": 3.0, "second": NAN}
-
-
-def find_wiki() -> Path:
-    """The data root; a test that asks for it is skipped where WIKI is not there."""
-    root = Path(os.environ.get("CSAD_DATA") or Path(__file__).resolve().parents[3] / "shared" / "data")
-    if not (root / "wiki" / "wiki.mat").is_file():
-        pytest.skip("WIKI is not here: set CSAD_DATA to the folder that holds wiki/")
-    return root
 
 
 def day(year: int, month: int, day: int) -> int:

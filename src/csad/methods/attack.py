@@ -146,9 +146,9 @@ class WorstCase(SensitiveSubspace):
         return {"distance_weight": next_weight(self.distance_weight, e.h["distance"].mean(), self.epsilon)}
 
     def schedule(self) -> tuple[Stage, ...]:
-        """Fair from the first step on, as in the authors' code: no stage is common."""
+        """Fair from the first step on, as in the authors' code."""
         # λ comes first, because the worst cases are stale once the target branch has moved; the loss has no λ in it.
         weigh = Assign("distance_weight", self._weigh)
         fair = replace(self.target_update(), loss=self.fair_loss)
-        first = self.target_stage()._replace(updates=(weigh, fair), common=False)
+        first = self.target_stage()._replace(updates=(weigh, fair))
         return first, self.last_stage("debias", (weigh, fair), renew=TARGET_BRANCH)

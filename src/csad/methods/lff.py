@@ -117,9 +117,9 @@ class LearningFromFailure(Method):
         return generalised(biased, self.gce_power).mean() + (self.difficulty(e) * kept).mean()
 
     def schedule(self) -> tuple[Stage, ...]:
-        """Both nets from the first step on, as in the authors' code: no stage is common."""
+        """Both nets from the first step on, as in the authors' code."""
         # The nets share no weight, so one step on the sum of their losses is a step of each, on one encoding.
         both = (*TARGET_BRANCH, "F_B", "D_B", "P_B")
         lines = (Assign("losses", self.remember), replace(self.target_update(), moves=both, loss=self.loss))
-        first = self.target_stage()._replace(updates=lines, common=False)
+        first = self.target_stage()._replace(updates=lines)
         return first, self.last_stage("continued", lines, renew=both)

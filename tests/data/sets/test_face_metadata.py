@@ -6,16 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from face_files import NAN, cells, day, find_wiki, record, saved
+from face_files import NAN, cells, day, record, saved
 from scipy.io import loadmat
 
 from csad.data.sets.face_metadata import FIELDS, Faces, ages, clean, read_faces
 from csad.errors import InputError
-
-
-@pytest.fixture(scope="session")
-def wiki_root() -> Path:
-    return find_wiki()
 
 
 def kept(*rows: dict[str, Any], folder: Path, **rules: Any) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from face_files import NAN, find_wiki, record, saved
+from face_files import NAN, record, saved
 
 import csad
 from csad.data.check import check_trainable
@@ -75,11 +75,6 @@ def little(root: Path) -> Path:
     """The same with pictures."""
     write_zip(root / "wiki" / "wiki_crop", pictures())
     return root
-
-
-@pytest.fixture(scope="session")
-def wiki_root() -> Path:
-    return find_wiki()
 
 
 def numbers(dataset: Dataset, split: str) -> list[int]:
