@@ -189,6 +189,13 @@ def test_a_saved_random_state_is_the_seed_it_gave(rows, tmp_path):
     assert (other.fit(X, y).predict_proba(X) == model.predict_proba(X)).all()
 
 
+def test_a_model_is_not_saved_where_there_is_no_folder(rows, tmp_path):
+    X, y, _ = rows
+    model = quick("vanilla").fit(X, y)
+    with pytest.raises(csad.InputError, match="missing/model cannot be written: No such file or directory"):
+        model.save(tmp_path / "missing" / "model")
+
+
 def test_a_file_that_is_none_of_ours_is_refused(tmp_path):
     for content in (b"", b"nothing like it", pickle.dumps({})):
         (tmp_path / "file").write_bytes(content)

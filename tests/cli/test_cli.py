@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -148,6 +149,14 @@ def test_people_get_a_table(trained: tuple[Path, Any]) -> None:
     assert "csad on toy-table, seed 0" in shown
     assert f"{json.loads(result.stdout)['metrics']['test']['accuracy']:.4f}" in shown
     assert f"Run: {place}" in shown
+
+
+def test_a_warning_is_one_line_without_a_place_in_the_code(capsys: pytest.CaptureFixture[str]) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        assert typed("list", "bounds").exit_code == 0
+        warnings.warn("Three images are broken.", UserWarning, stacklevel=1)
+    assert capsys.readouterr().err == "csad: warning: Three images are broken.\n"
 
 
 def test_progress_goes_to_stderr_only(tmp_path: Path) -> None:

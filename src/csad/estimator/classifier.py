@@ -141,7 +141,10 @@ class DebiasedClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # t
             params["related"] = asdict(self.related)
         fitted = {"classes": self.classes_.tolist(), "kind": self.classes_.dtype.str, "columns": self.n_features_in_}
         fitted["names"] = getattr(self, "feature_names_in_", np.array([])).tolist()
-        Path(path).write_bytes(self.trained_.to_bytes({"params": params, **fitted}))
+        try:
+            Path(path).write_bytes(self.trained_.to_bytes({"params": params, **fitted}))
+        except OSError as error:
+            raise InputError(f"{path} cannot be written: {error.strerror or error}.") from error
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
