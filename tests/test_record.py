@@ -76,9 +76,10 @@ def assert_same(one, other):
 def test_a_recorded_training_is_the_eager_one(make, heard, recordings, tmp_path, method_name, toy):
     recorded = trained(make(toy, method_name, **SETTINGS), RECORDED, tmp_path / "recorded", heard)
     _, method = make(toy, method_name, **SETTINGS)
-    assert recordings == {(32,): len(method.schedule())}
+    assert recordings.total() == len(method.schedule())  # one for each stage, however many mini-batches a step takes
+    assert {rows for shape in recordings for rows in shape} == {32}
     eager = trained(make(toy, method_name, **SETTINGS), EAGER, tmp_path / "eager", heard)
-    assert recordings == {(32,): len(method.schedule())}
+    assert recordings.total() == len(method.schedule())
     assert_same(recorded, eager)
     target = [values["target"] for stage, _, values in recorded[1] if stage == "target"]
     assert target[-1] < 0.9 * target[0]

@@ -40,6 +40,8 @@ def test_runs_of_other_seeds_and_data_are_what_they_are_alone(heard, method_name
         ("train__weight_decay", (0.0, 1e-2, 1.0), "adam"),
         ("train__weight_decay", (0.0, 1e-2, 1.0), "sgd"),
         ("train__average", (0.1, 0.2, 0.99), "adam"),
+        ("scale", (0.1, 1.0, 5.0), "adam"),
+        ("sharpness", (1.0, 5.0, 20.0), "adam"),
     ],
 )
 def test_runs_that_differ_in_one_number_are_what_they_are_alone(heard, setting, values, optimiser):

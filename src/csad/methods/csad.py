@@ -30,6 +30,7 @@ class Csad(BiasBranched):
     ``pairs`` is the form of I_CS: "sum" as in the authors' code, "mean" as printed in Eq. 2.
     """
 
+    starts = ("sharpness", "scale")  # M's scales begin there
     debias_weight: Tensor
 
     def __init__(

@@ -151,6 +151,7 @@ class Method(nn.Module, ABC):
 
     encoder: ClassVar[tuple[str, ...]] = ("F",)  # the parts that encode uses: h is stale once one of them has moved
     needs_bias: ClassVar[bool] = True
+    starts: ClassVar[tuple[str, ...]] = ()  # settings that a part holds as a buffer of its own
 
     def __init__(self, task: Task, nets: Nets, course: Course) -> None:
         super().__init__()

@@ -153,6 +153,6 @@ def in_mode(method: nn.Module, *, training: bool) -> Iterator[None]:
             part.training = mode
 
 
-def may_differ(method: nn.Module, setting: str) -> bool:
+def may_differ(method: Method, setting: str) -> bool:
     """Whether stacked runs may differ in a setting of the method: it is a buffer, not a Python number."""
-    return setting in dict(method.named_buffers())
+    return setting in method.starts or setting in dict(method.named_buffers())
