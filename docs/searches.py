@@ -1,6 +1,7 @@
 """The pages on what was tried: each sweep of a search with its question, its figures and what follows."""
 
 import json
+import re
 import statistics
 import tomllib
 from pathlib import Path
@@ -30,6 +31,35 @@ def grouped(runs, column):
         place = values.pop(column, "")
         cells.setdefault(tuple(values.items()), {}).setdefault(place, []).append(run)
     return cells
+
+
+def chosen_weights(search, family):
+    """The λ that the rule takes, by row and column: of the highest mean on validation digits, on a tie the smaller.
+
+    ``family`` begins the names of the sweeps that try weights; the row is what follows, but for a number at the end.
+    """
+    found = {}
+    for name, _, runs in sweeps(search):
+        row = re.fullmatch(rf"{family}-(.+?)(-\d+)?", name)
+        for run in runs if row else ():
+            column = f"{float(run['values']['data.color_variance']):.3f}"
+            tried = found.setdefault(row[1], {}).setdefault(column, {})
+            tried.setdefault(float(run["values"]["debias_weight"]), []).append(run["validation"])
+    return {
+        row: {
+            column: min(tried, key=lambda weight: (-statistics.mean(tried[weight]), weight))
+            for column, tried in sorted(columns.items())
+        }
+        for row, columns in found.items()
+    }
+
+
+def weights_table(search, family):
+    """The chosen λ of each row, column by column."""
+    chosen = chosen_weights(search, family)
+    columns = list(next(iter(chosen.values())))
+    rows = [[row, *(f"{weights[column]:g}" for column in columns)] for row, weights in chosen.items()]
+    return table(["λ", *(f"σ² = {column}" for column in columns)], rows)
 
 
 def section(name, told, runs, table, left_out):
@@ -86,12 +116,22 @@ def adult(name, told, runs):
 def pages():
     """Each page's text by its file's name."""
     return {
-        file: "\n".join([head, *(write(*sweep) for sweep in sweeps(RESULTS / search))])
+        file: "\n".join([head(RESULTS / search), *(write(*sweep) for sweep in sweeps(RESULTS / search))])
         for file, search, head, write in (
-            ("colored-mnist-recipes.md", "colored-mnist-search", COLORED_MNIST, colored_mnist),
-            ("adult-settings.md", "adult-search", ADULT, adult),
+            ("colored-mnist-recipes.md", "colored-mnist-search", colored_mnist_head, colored_mnist),
+            ("adult-settings.md", "adult-search", lambda _: ADULT, adult),
         )
     }
+
+
+def colored_mnist_head(search):
+    return f"""{COLORED_MNIST}
+## The weights of the table
+
+Of the sweeps `lambda-…` below, for each row and column: the λ of the highest mean, on a tie the smaller.
+
+{weights_table(search, "lambda")}
+"""
 
 
 COLORED_MNIST = """# Recipes tried on Colored MNIST

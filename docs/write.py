@@ -59,8 +59,20 @@ def seed_table(figures, paper):
     return searches.table(columns, rows)
 
 
+def speed_table():
+    lines = json.loads((RESULTS / "iteration.json").read_text())["lines"]
+    textbook = {line["rows"]: line["ms"] for line in lines if line["what"] == "textbook"}
+    rows = [
+        [line["what"], str(line["runs"]), str(line["rows"]), f"{line['ms']:.2f}", f"{line['gib']:.2f}",
+         f"{textbook[line['rows']] / line['ms']:.1f}"]
+        for line in lines
+    ]  # fmt: skip
+    return searches.table(["what", "runs R", "rows N", "ms per run and iteration", "GiB", "times the textbook"], rows)
+
+
 def results_page():
     about = mnist_runs("csad")[0]["environment"]
+    timed = json.loads((RESULTS / "iteration.json").read_text())["environment"]
     return f"""# Results
 
 Written by `make docs` from the files beside this one. Accuracy on the test split, weights of the last epoch. Seeds
@@ -84,6 +96,14 @@ is kept in `colored-mnist-authors/`. {about["device"]}, torch {about["torch"]}, 
 with other seeds.
 
 {seed_table(digits_figures(), None)}
+
+## Speed
+
+`python benchmarks/iteration.py --json docs/results/iteration.json`: one iteration of CSAD on coloured digits, all inner
+steps included, as a plain textbook program, step by step, recorded as a CUDA graph, and R runs as one program.
+{timed["device"]}, torch {timed["torch"]}, {timed["precision"]}.
+
+{speed_table()}
 """
 
 
