@@ -67,8 +67,8 @@ def textbook_iteration(dataset: Dataset, batch_size: int, device: torch.device) 
 
 def our_iteration(dataset: Dataset, batch_size: int, runs: int | None, way: Way, precision: str) -> Callable[[], Any]:
     """One iteration of ours: of one run alone, or of a stack of them."""
-    # As the authors train: no average of the weights.
-    given = {"train__batch_size": batch_size, "train__precision": precision, "train__average": 0.0}
+    # As the authors train: their τ, and no average of the weights.
+    given = {"train__batch_size": batch_size, "train__precision": precision, "train__average": 0.0, "sharpness": 10}
     methods = [made_method(dataset.task, "csad", seed, **given) for seed in range(runs or 1)]
     course, number = methods[0].course, len(methods[0].schedule()) - 1
     if runs is None:

@@ -32,7 +32,7 @@ def both(double):
         # The scales are weights themselves there, which decay to 0; csad's decay to their start.
         adam.param_groups[0]["weight_decay"] = 0.0
     task = replace(DATASETS["digits"]().task, shape=(3, 28, 28))
-    plan = resolve("csad", None, {**experiment("colored-mnist"), "data": {}}, {"debias_weight": 1.0})
+    plan = resolve("csad", None, {**experiment("colored-mnist"), "data": {}}, {"debias_weight": 1.0, "sharpness": 10})
     ours = build(task, "csad", plan, 0)
     with torch.no_grad():
         for part in PARTS:

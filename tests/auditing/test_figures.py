@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from csad.auditing.calibration import expected_calibration_error
+from csad.auditing.conflicts import conflict_figures, recalls
 from csad.auditing.figures import figures
 from csad.auditing.groups import attribute_figures, cell_figures
 from csad.auditing.metrics import accuracy, balanced_accuracy, f1
@@ -18,12 +19,17 @@ from csad.errors import InputError
 
 PLAIN = ["accuracy", "balanced_accuracy"]
 CELLS = ["worst_group", "unbiased"]
+CONFLICTS = ["bias_conflicting"]
 AREAS = ["auc", "ap", "ece"]
 
 
 def of(attribute: str) -> list[str]:
     gaps = [f"gap_{attribute}_rms", f"gap_{attribute}_max"]
     return gaps + [f"{name}_{attribute}" for name in ("demographic_parity", "equal_opportunity", "equalised_odds")]
+
+
+def recalled(classes: int) -> list[str]:
+    return [f"recall_{k}" for k in range(classes)]
 
 
 def random_split(classes: int, rows: int = 500) -> tuple[np.ndarray, np.ndarray, np.ndarray, dict[str, np.ndarray]]:
@@ -39,13 +45,16 @@ def random_split(classes: int, rows: int = 500) -> tuple[np.ndarray, np.ndarray,
 def test_the_figures_are_those_of_each_subject_under_the_names_of_the_design(classes: int) -> None:
     predicted, y, probabilities, biases = random_split(classes)
     found = figures(predicted, y, probabilities=probabilities, biases=biases)
-    assert list(found) == [*PLAIN, *CELLS, *AREAS, "f1", *of("gender"), *of("race")]
+    shown = [*PLAIN, *recalled(classes), *CELLS, *CONFLICTS, *AREAS, "f1", *of("gender"), *of("race")]
+    assert list(found) == shown
     ranked = ranking(probabilities, y)
     assert ranked is not None
     expected = {
         "accuracy": accuracy(predicted, y),
         "balanced_accuracy": balanced_accuracy(predicted, y),
+        **recalls(predicted, y),
         **cell_figures(predicted, y, biases),
+        **conflict_figures(predicted, y, biases),
         "auc": ranked.auc,
         "ap": ranked.ap,
         "ece": expected_calibration_error(probabilities, y),
@@ -59,7 +68,7 @@ def test_the_figures_are_those_of_each_subject_under_the_names_of_the_design(cla
 
 def test_without_probabilities_and_attributes_the_plain_figures_are_left() -> None:
     y = np.array([0, 1, 2])
-    assert figures(y, y) == {"accuracy": 1.0, "balanced_accuracy": 1.0, "f1": 1.0}
+    assert figures(y, y) == dict.fromkeys([*PLAIN, *recalled(3), "f1"], 1.0)
 
 
 def test_an_attribute_of_real_numbers_is_left_out() -> None:
@@ -103,13 +112,14 @@ def test_a_class_that_the_model_does_not_know_is_always_wrong() -> None:
 def test_probabilities_that_are_not_numbers_give_no_figures() -> None:
     predicted, y, probabilities, _ = random_split(3)
     probabilities[5] = np.nan
-    assert list(figures(predicted, y, probabilities=probabilities)) == [*PLAIN, "f1"]
+    assert list(figures(predicted, y, probabilities=probabilities)) == [*PLAIN, *recalled(3), "f1"]
 
 
 def test_one_class_only_leaves_what_can_be_said() -> None:
     y, sex = np.zeros(6, int), np.arange(6) % 2
     found = figures(y, y, probabilities=np.eye(2)[y], biases={"sex": sex})
-    assert list(found) == [*PLAIN, *CELLS, "ece", *(name for name in of("sex") if "opportunity" not in name)]
+    gaps = [name for name in of("sex") if "opportunity" not in name]
+    assert list(found) == [*PLAIN, *recalled(1), *CELLS, "ece", *gaps]
     assert found["accuracy"] == found["worst_group"] == 1.0
 
 

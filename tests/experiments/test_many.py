@@ -95,6 +95,8 @@ NUMBERS = {
     "train.decay": (0.1, 0.5),
     "train.weight_decay": (0.0, 0.1),
     "train.average": (0.5, 0.9),
+    "sharpness": (5.0, 10.0),
+    "scale": (0.5, 1.0),
     "data.seed": (0, 1),
     "data.agreement": (0.7, 0.9),
 }
@@ -128,7 +130,7 @@ KINDS = {
     "inner_steps": (1, 2),
     "bound": ("cs", "jsd"),
     "related_by": ("", "same_sample"),
-    "sharpness": (5.0, 10.0),
+    "walk_on": (0.3, 0.5),
 }
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csad.auditing.calibration import expected_calibration_error
+from csad.auditing.conflicts import conflict_figures, recalls
 from csad.auditing.groups import attribute_figures, cell_figures
 from csad.auditing.metrics import Labels, accuracy, balanced_accuracy, f1
 from csad.auditing.ranking import Probabilities, ranking
@@ -21,12 +22,14 @@ def figures(
     *,
     probabilities: Probabilities | None = None,
     biases: Mapping[str, NDArray[Any]] | None = None,
+    conflicting: NDArray[Any] | None = None,
 ) -> dict[str, float]:
     """All figures by name; what cannot be computed is left out, so that none is NaN.
 
     Which there are is told by y and the attributes ``biases``, never by the predictions. In an attribute −1 is unknown;
     one of real numbers has no groups and is left out. Two columns of ``probabilities`` make it a task of two classes
-    (see f1, ranking, equal_opportunity); without them that is so if no label is above 1.
+    (see f1, ranking, equal_opportunity); without them that is so if no label is above 1. For a draw of rows,
+    ``conflicting`` are their cells against the bias as those of the whole split are (see conflicting_cells).
     """
     predicted, y = _labels(predicted, "predicted"), _labels(y, "y")
     groups = {name: labels for name, labels in (biases or {}).items() if labels.dtype.kind in "iub"}
@@ -34,7 +37,8 @@ def figures(
     columns = 2 if probabilities is None else probabilities.shape[1]
     classes = max(columns, int(y.max()) + 1, int(predicted.max()) + 1)
     found = {"accuracy": accuracy(predicted, y), "balanced_accuracy": balanced_accuracy(predicted, y)}
-    found |= cell_figures(predicted, y, groups)
+    found |= recalls(predicted, y) | cell_figures(predicted, y, groups)
+    found |= conflict_figures(predicted, y, groups, conflicting)
     found |= _of_probabilities(probabilities, y)
     if (score := f1(predicted, y, classes)) is not None:
         found["f1"] = score

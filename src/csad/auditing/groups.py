@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from csad.auditing.cells import cells_of, dense, splitting
 from csad.auditing.metrics import Labels
 
 Counts = NDArray[np.integer]
@@ -27,12 +28,13 @@ def tally(predicted: Labels, y: Labels, group: Labels, classes: int) -> Tally | 
     known = group >= 0
     if not known.all():
         predicted, y, group = predicted[known], y[known], group[known]
-    names, code = np.unique(group, return_inverse=True)
-    if len(names) < 2:
+    code = dense(group)
+    names = int(code.max(initial=-1)) + 1
+    if names < 2:
         return None
 
     def count(chosen: Labels) -> Counts:
-        return np.bincount(chosen, minlength=len(names) * classes).reshape(len(names), classes)
+        return np.bincount(chosen, minlength=names * classes).reshape(names, classes)
 
     cell = code * classes + y
     return Tally(count(cell), count(cell[predicted == y]), count(code * classes + predicted))
@@ -100,16 +102,12 @@ def cell_figures(predicted: Labels, y: Labels, biases: Mapping[str, Labels]) -> 
     Cells without rows do not count, nor do attributes of which fewer than two groups are known, nor rows in which one
     of the others is unknown. Nothing where no attribute or no row is left.
     """
-    splitting = [group for group in biases.values() if len(np.unique(group[group >= 0])) > 1]
-    if not splitting:
+    attributes = splitting(list(biases.values()))
+    if not attributes:
         return {}
-    known = np.all([group >= 0 for group in splitting], axis=0)
-    cell, right = y[known].astype(np.int64), (predicted == y)[known]
-    for group in splitting:
-        codes = group[known].astype(np.int64)
-        # Numbered anew each time: cells that hold a row are few, however many attributes there are.
-        cell = np.unique(cell * (codes.max(initial=0) + 1) + codes, return_inverse=True)[1]
-    if not len(cell):
+    known = np.all([group >= 0 for group in attributes], axis=0)
+    if not known.any():
         return {}
+    cell, right = cells_of([y[known], *(group[known] for group in attributes)]), (predicted == y)[known]
     shares = np.bincount(cell, weights=right) / np.bincount(cell)
     return {"worst_group": float(shares.min()), "unbiased": float(shares.mean())}

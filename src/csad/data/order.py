@@ -1,11 +1,25 @@
-"""The order in which mini-batches take the rows: plain, or balanced over a label."""
+"""The order in which mini-batches take the rows: plain, or balanced over the target or its cells with the bias."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor
 
+from csad.data.pairs import known
 from csad.errors import InputError
+
+
+def balanced_over(kind: str, y: Tensor, b: Tensor) -> Tensor | None:
+    """The label (n,) of which each mini-batch is to have every value equally often; None where the order is plain.
+
+    "target" is y itself. "cells" numbers the combinations of y and all columns of b (n, columns) that there are; rows
+    of which a bias label is unknown make a cell of their own for each value of y.
+    """
+    if kind == "cells":
+        labels = torch.where(known(b).all(-1)[:, None], b, -1)
+        cells: Tensor = torch.unique(torch.cat([y[:, None].to(b.dtype), labels], 1), dim=0, return_inverse=True)[1]
+        return cells
+    return y if kind == "target" else None
 
 
 def epoch_order(
@@ -41,7 +55,8 @@ def _balanced_order(balance: Tensor, n: int, batch_size: int, generator: torch.G
     groups = [torch.nonzero(balance == value).flatten() for value in torch.unique(balance)]
     if batch_size < len(groups):
         raise InputError(
-            f"A balanced batch holds each of {len(groups)} values: batch_size must be {len(groups)} or more."
+            f"A balanced batch holds each of {len(groups)} values: batch_size must be {len(groups)} or more, "
+            f"not {batch_size}."
         )
     batches = -(-n // batch_size)
     shares = [batch_size // len(groups) + (k < batch_size % len(groups)) for k in range(len(groups))]

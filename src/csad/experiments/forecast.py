@@ -75,10 +75,14 @@ def forecast(campaign: Campaign, stacks: Sequence[Sequence[Ready]]) -> Forecast:
     """What the stacks will take; pretraining that is there or that an earlier stack makes counts nothing."""
     seconds, most = 0.0, 0
     planned: set[str] = set()
+    known: dict[tuple[str, int, int], float] = {}  # what one run of a kind takes, another does not take to time again
+    sizes: dict[str, int] = {}
     for stack in stacks:
-        first = stack[0]
+        first, kind = stack[0], stack[0].kind()
         data = {id(run.dataset): run.dataset.train.x.nbytes for run in stack}
-        most = max(most, sum(data.values()) + len(stack) * run_bytes(first.method, first.dataset))
+        if kind not in sizes:
+            sizes[kind] = run_bytes(first.method, first.dataset)
+        most = max(most, sum(data.values()) + len(stack) * sizes[kind])
         for number, stage in enumerate(first.method.schedule()):
             runs = list(stack)
             if number < common_stages(first.method) and not why_not_stacked(first.method):
@@ -87,7 +91,10 @@ def forecast(campaign: Campaign, stacks: Sequence[Sequence[Ready]]) -> Forecast:
                 planned |= words.keys()
                 runs = list(words.values())
             if runs and stage.epochs:
-                seconds += stage.epochs * epoch_seconds(runs, number, campaign.way)
+                place = kind, number, len(runs)
+                if place not in known:
+                    known[place] = epoch_seconds(runs, number, campaign.way)
+                seconds += stage.epochs * known[place]
     return Forecast(sum(map(len, stacks)), len(stacks), seconds, most)
 
 
@@ -98,7 +105,7 @@ def epoch_seconds(runs: Sequence[Ready], number: int, way: Way) -> float:
     timed = runs if on_gpu and not alone else runs[:1]
     course, repeats = timed[0].method.course, TIMED_STEPS if on_gpu else 1
     with repeatable(way.device, False), computing_in(course.precision):
-        together, batches = _alone(timed[0], way) if alone else _stacked(timed, way)
+        together, batches = _alone(timed[0], way) if len(timed) == 1 else _stacked(timed, way)
         steps = Steps(together, batches, optimisers_of(together, way.device), number, way, lambda text: None)
         rows = steps.epoch(0)[0]
         for _ in range(EAGER_STEPS + 1 if on_gpu else 1):

@@ -24,8 +24,12 @@ LEAKAGE = {"bias_from_h": "bias from h", "bias_from_h_y": "bias from h_y", "bias
 
 
 def probes(run: Run, views: Sequence[Samples]) -> list[Probe]:
-    """How well a fresh reader tells each bias from each layer; row i of every view is the same sample, seen anew."""
-    same = np.tile(np.arange(len(views[0])), len(views))
+    """How well a fresh reader tells each bias from each layer; row i of every view is the same sample, seen anew.
+
+    Rows of one person, where the data tell it, are never both learned from and asked about.
+    """
+    person = views[0].extra.get("person", torch.arange(len(views[0])))
+    same = np.tile(person.cpu().numpy(), len(views))
     labels = np.concatenate([view.b.cpu().numpy() for view in views])
     task, found = run.method.task, []
     for layer in LAYERS:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack
 
@@ -12,8 +13,10 @@ from csad.experiments.build import plan_run
 from csad.experiments.folder import write_whole
 from csad.experiments.forecast import carry_out
 from csad.experiments.many import Campaign, Means, Ready, Wanted
+from csad.experiments.people import facts_by_target
 from csad.experiments.probing import LEAKAGE
 from csad.experiments.table import Row, Table, read_table
+from csad.report.distribution import distribution
 from csad.report.tables import ResultTable, as_json, as_latex, as_markdown, cell_of
 from csad.report.tradeoff import tradeoff
 
@@ -24,6 +27,12 @@ class Entry(NamedTuple):
     row: Row
     column: str
     seeds: Sequence[int]
+
+    def places(self, table: Table, folder: Path, others: Path) -> dict[int, Path]:
+        """Where the run of each seed is kept: below ``folder``, or below that of the table which has the row."""
+        home = folder if self.row.home == table.name else others / self.row.home
+        below = home / self.row.name / self.row.trained_in(table, self.column)
+        return {seed: below / str(seed) for seed in self.seeds}
 
 
 class Reproduced(NamedTuple):
@@ -63,8 +72,9 @@ def reproduce(
     # A part of a table never takes the place of the whole one.
     path = folder / (f"{name}-part" if rows or columns or seeds or settings else name)
     write(result, path)
-    if table.plot:
-        write_whole(path.with_name(f"{path.name}.svg"), tradeoff(result, table.plot["x"], table.plot["y"]))
+    drawn = _drawn(campaign, table, entries[0], result)
+    if drawn:
+        write_whole(path.with_name(f"{path.name}.svg"), drawn)
     return Reproduced(result, path, lost)
 
 
@@ -75,26 +85,26 @@ def fill(
 
     Runs are kept in ``folder``, those of rows that belong to another table in the folder of that name in ``others``.
     """
-    ready = [
-        _ready(campaign, table, entry, folder if entry.row.home == table.name else others / entry.row.home)
-        for entry in entries
-    ]
-    runs = [run for several in ready for run in several]
+    places = [entry.places(table, folder, others) for entry in entries]
+    wanted: dict[Path, Wanted] = {}
+    for entry, own in zip(entries, places, strict=True):
+        for seed, out in own.items():
+            run = wanted.get(out) or _wanted(campaign, table, entry, seed, out)
+            # Columns that look at several splits of a run ask for it once.
+            wanted[out] = replace(run, splits=tuple(dict.fromkeys((*run.splits, table.split_in(entry.column)))))
+    ready = {out: campaign.ready(run, resume=True, force=False) for out, run in wanted.items()}
+    runs = list(ready.values())
     campaign.begin(runs, resume=True, force=False)
     lost = carry_out(campaign, table.name, runs, "Give the same command again to go on.")
     campaign.clear()
-    return _result(table, entries, ready, command), lost
+    return _result(table, entries, [[ready[out] for out in own.values()] for own in places], command), lost
 
 
-def _ready(campaign: Campaign, table: Table, entry: Entry, folder: Path) -> list[Ready]:
-    row, column, seeds = entry
-    found = []
-    for seed in seeds:
-        _, plan = plan_run(table.task, row.method, row.given(table, column, seed), row.preset, campaign.dataset)
-        name, out = f"{row.name} {column} seed {seed}", folder / row.name / column / str(seed)
-        wanted = Wanted(name, table.task, row.method, seed, plan, out, table.split, table.metrics)
-        found.append(campaign.ready(wanted, resume=True, force=False))
-    return found
+def _wanted(campaign: Campaign, table: Table, entry: Entry, seed: int, out: Path) -> Wanted:
+    row = entry.row
+    _, plan = plan_run(table.task, row.method, row.given(table, entry.column, seed), row.preset, campaign.dataset)
+    name = f"{row.name} {row.trained_in(table, entry.column)} seed {seed}"
+    return Wanted(name, table.task, row.method, seed, plan, out, metrics=table.metrics)
 
 
 def _result(table: Table, entries: Sequence[Entry], ready: Sequence[Sequence[Ready]], command: str) -> ResultTable:
@@ -103,13 +113,14 @@ def _result(table: Table, entries: Sequence[Entry], ready: Sequence[Sequence[Rea
     for (row, column, _), runs in zip(entries, ready, strict=True):
         results = {run.wanted.seed: result for run in runs if (result := run.result())}
         missing += [run.wanted.name for run in runs if run.wanted.seed not in results]
+        split = table.split_in(column)
         environment = next((result["environment"] for result in results.values()), environment)
         for metric in table.metrics if results else ():
-            values = {seed: float(result["metrics"][table.split][metric]) for seed, result in results.items()}
+            values = {seed: float(result["metrics"][split][metric]) for seed, result in results.items()}
             found.append(cell_of(row.name, column, metric, values, row.paper_in(table, column, metric)))
     if not found:
         raise Diverged(f"No run of {table.name} came to its end: see the warnings above.")
-    notes = [*table.notes, *([f"Lost, and in no cell: {', '.join(missing)}."] if missing else [])]
+    notes = [*table.notes, *([f"Lost, and in no cell: {', '.join(dict.fromkeys(missing))}."] if missing else [])]
     return ResultTable(
         table=table.name,
         title=table.title,
@@ -122,6 +133,24 @@ def _result(table: Table, entries: Sequence[Entry], ready: Sequence[Sequence[Rea
         notes=notes,
         spread=table.spread,
     )
+
+
+def _drawn(campaign: Campaign, table: Table, entry: Entry, result: ResultTable) -> str:
+    """The table's plot as SVG, if it has one; a distribution is that of the data of the first entry's first run."""
+    if table.plot:
+        return tradeoff(result, table.plot["x"], table.plot["y"])
+    if not table.distribution:
+        return ""
+    row, column, seeds = entry
+    given = row.given(table, column, seeds[0])
+    dataset, _ = plan_run(table.task, row.method, given, row.preset, campaign.dataset)
+    found = facts_by_target(dataset, table.distribution)
+    named = {
+        split: {table.labels.get(name, name): values for name, values in groups.items()}
+        for split, groups in found.items()
+    }
+    title = f"{table.task}: {table.distribution} of those who are trained and tested on"
+    return distribution(named, title=title, x_label=table.distribution, y_label="people")
 
 
 def _metric_labels(table: Table) -> dict[str, str]:

@@ -28,9 +28,18 @@ class Row:
     def given(self, table: Table, column: str, seed: int) -> dict[str, Any]:
         """The settings of this row's run in a column with a seed."""
         number = table.columns.index(column)
-        own = {key: value[number] if isinstance(value, list) else value for key, value in self.settings.items()}
+        both = table.settings | self.settings
+        own = {key: value[number] if isinstance(value, list) else value for key, value in both.items()}
         moving = {table.column: column, table.seed_sets: seed}
-        return {key: value for key, value in moving.items() if key} | table.settings | own
+        return {key: value for key, value in moving.items() if key} | own
+
+    def trained_in(self, table: Table, column: str) -> str:
+        """The column under whose name a column's runs are kept: the first that differs in no setting from it.
+
+        Columns that only look at other splits of the same runs do not train them again.
+        """
+        own = self.given(table, column, 0)
+        return next(other for other in table.columns if self.given(table, other, 0) == own)
 
     def paper_in(self, table: Table, column: str, metric: str) -> float | None:
         """The paper's number in a column, if it has one."""
@@ -46,25 +55,31 @@ class Table:
     title: str
     task: str
     metrics: tuple[str, ...]
-    split: str
+    split: str | tuple[str, ...]  # whose figures are shown: of every column, or one for each
     column_title: str
     columns: tuple[str, ...]
     seeds: tuple[int, ...]
     selection: str
     notes: tuple[str, ...]
-    settings: dict[str, Any]  # of all rows, unless a row has its own
+    settings: dict[str, Any]  # of all rows, unless a row has its own; a list has one value per column
     rows: tuple[Row, ...]
     column: str = ""  # the setting that differs between columns, if there are several
     seed_sets: str = ""  # a setting that each run's seed is given to as well, such as the number of a split
     spread: str = "standard deviation"  # what is printed after ±, or "standard error"
     labels: dict[str, str] = field(default_factory=dict)  # how metrics are printed
     plot: dict[str, Any] = field(default_factory=dict)  # metrics drawn against one another: x, and y, a list
+    distribution: str = ""  # a fact of each row, such as the age, drawn for each target in training and in test
+
+    def split_in(self, column: str) -> str:
+        """The split that a column shows."""
+        return self.split if isinstance(self.split, str) else self.split[self.columns.index(column)]
 
     def with_settings(self, given: Mapping[str, Any]) -> Table:
         """The table with these settings laid over every row's, and a note that says so."""
         if not given:
             return self
-        for setting, what in ((self.column, "columns"), (self.seed_sets, "seeds")):
+        by_column = [key for key, value in self.settings.items() if isinstance(value, list)]
+        for setting, what in [(key, "columns") for key in (self.column, *by_column)] + [(self.seed_sets, "seeds")]:
             if taken := {setting, setting.rpartition(".")[2]} & given.keys():
                 raise InputError(f"{taken.pop()} makes the {what} of {self.name}: choose among them with --{what}.")
         rows = tuple(replace(row, settings=row.settings | dict(given)) for row in self.rows)

@@ -76,7 +76,7 @@ class LearningFromFailure(Method):
     def encode(self, batch: Batch) -> Features:
         """h = F(x), and that of the biased net."""
         x = self.seen(batch.x)
-        return {"h": self.F(x), "h_biased": self.F_B(x)}
+        return {"h": self.extract(self.F, x), "h_biased": self.extract(self.F_B, x)}
 
     def each_loss(self, e: Encoded) -> tuple[Tensor, Tensor]:
         """The cross-entropy of each row (n,), in the biased net and in the one that is kept."""

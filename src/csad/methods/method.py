@@ -96,7 +96,7 @@ class Course:
 
     batch_size: int = 128
     partial: str = "fill"  # a last batch that is too small: fill, keep (the authors' code) or drop
-    balance: str = ""  # "target": every class equally often in each batch
+    balance: str = ""  # "target": every class equally often in each batch; "cells": every class with every bias
     target_epochs: int = 20  # pretraining of F, D_y, P_y
     bias_epochs: int = 20  # pretraining of D_b, P_b
     estimator_epochs: int = 2  # pretraining of M
@@ -108,7 +108,7 @@ class Course:
     weight_decay: float = 5e-4
     optimiser: str = "adam"
     average: float = 0.0  # of the last stage's weights, kept from step to step, taken in the end; 0: none (the authors)
-    precision: str = "float32"  # or tf32, on a GPU
+    precision: str = "float32"  # or tf32, on a GPU; or bf16, in which F alone computes
 
     def __post_init__(self) -> None:
         problems = [
@@ -137,9 +137,9 @@ class Course:
 TARGET_BRANCH = ("F", "D_y", "P_y")  # all that is left at test time
 CHOICES = {
     "partial": ("fill", "keep", "drop"),
-    "balance": ("", "target"),
+    "balance": ("", "target", "cells"),
     "optimiser": ("adam", "sgd"),
-    "precision": ("float32", "tf32"),
+    "precision": ("float32", "tf32", "bf16"),
 }
 
 
@@ -214,8 +214,17 @@ class Method(nn.Module, ABC):
 
     def encode(self, batch: Batch) -> Features:
         """h = F(x), the only costly part."""
-        h: Tensor = self.F(self.seen(batch.x))
-        return h
+        return self.extract(self.F, self.seen(batch.x))
+
+    def extract(self, net: nn.Module, x: Tensor) -> Tensor:
+        """net(x), an extractor's features: computed in bf16 where the course asks for it, given as x is, in float32."""
+        if self.course.precision != "bf16":
+            h: Tensor = net(x)
+            return h
+        # Weights that are cast are not kept from call to call: a recording would read those of an earlier step.
+        with torch.autocast(x.device.type, torch.bfloat16, cache_enabled=False):
+            h = net(x)
+        return h.to(x.dtype)
 
     def target_loss(self, e: Encoded) -> Tensor:
         """The loss of the target, P_y(D_y(h)) against y."""
@@ -223,12 +232,12 @@ class Method(nn.Module, ABC):
 
     def features(self, x: Tensor) -> dict[str, Tensor]:
         """What the model knows of x, layer by layer: h and h_y, for probes and for transform."""
-        h = self.F(self.seen(x))
+        h = self.extract(self.F, self.seen(x))
         return {"h": h, "h_y": self.D_y(h)}
 
     def predict(self, x: Tensor) -> Tensor:
         """P_y(D_y(F(x))): logits (n, classes), two columns for a binary target too."""
-        logits: Tensor = self.P_y(self.D_y(self.F(self.seen(x))))
+        logits: Tensor = self.P_y(self.D_y(self.extract(self.F, self.seen(x))))
         return logits
 
     def symptoms(self, stage: str, curves: Mapping[str, Sequence[float]]) -> list[str]:

@@ -69,7 +69,7 @@ class Sensei(WorstCase):
             with torch.no_grad():
                 own = self.predict(x)
             x_far, distance = self.far(x, lambda moved: (self.predict(moved) - own).square().sum(), start)
-        return {"h": self.F(x), "h_far": self.F(x_far), "distance": distance}
+        return {"h": self.extract(self.F, x), "h_far": self.extract(self.F, x_far), "distance": distance}
 
     def fair_loss(self, e: Encoded) -> Tensor:
         """The target's loss at x, and ρ times the squared distance of logits between x and its worst case."""

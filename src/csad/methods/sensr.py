@@ -55,7 +55,7 @@ class Sensr(WorstCase):
 
         with self.at_rest():
             x_far, distance = self.far(batch.x, loss, self.coordinates(batch.x))
-        return {"h_far": self.F(x_far), "distance": distance}
+        return {"h_far": self.extract(self.F, x_far), "distance": distance}
 
     def fair_loss(self, e: Encoded) -> Tensor:
         """The target's loss at the worst cases, and nowhere else."""

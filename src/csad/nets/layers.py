@@ -78,8 +78,8 @@ class FromPixels(nn.Conv2d):
         kernel = self.weight.shape[-1]
         windows = x.unfold(2, kernel, 1).unfold(3, kernel, 1)  # (n, channels, height, width, kernel, kernel)
         height, width = windows.shape[2:4]
-        columns = windows.permute(0, 1, 4, 5, 2, 3).reshape(len(x), -1, height * width)
-        out = (self.weight.flatten(1) @ columns).reshape(len(x), -1, height, width)
+        columns = windows.permute(0, 1, 4, 5, 2, 3).reshape(x.shape[0], -1, height * width)
+        out = (self.weight.flatten(1) @ columns).reshape(x.shape[0], -1, height, width)
         return out if self.bias is None else out + self.bias[:, None, None]
 
 

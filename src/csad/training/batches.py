@@ -12,10 +12,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from csad.data.order import epoch_order
+from csad.data.order import balanced_over, epoch_order
 from csad.data.samples import Batch, Dataset, Samples
 from csad.data.vary import Vary, as_if_random
 from csad.methods.method import Course, Encoded, Features, Line
+from csad.training.device import laid_out
 from csad.training.iterate import moves_encoder
 from csad.training.stack import Runs
 
@@ -61,13 +62,15 @@ class OwnBatches:
         self.vary = dataset.vary
         self.tag = torch.zeros((), dtype=torch.long, device=device)
         self.course, self.seed, self.device = course, seed, device
+        self.balance = balanced_over(course.balance, dataset.train.y, dataset.train.b)
         self.rows = torch.arange(len(self.train), device=device)
         self.chunk = CHUNK
         self.per_epoch = batches_per_epoch(self.train.y, course)
 
     def order(self, stage: int, epoch: int, stream: int = OWN) -> Sequence[Tensor]:
         """(n,) each."""
-        order = _order(self.train.y, self.course, self.seed, stage, epoch, stream)
+        seed = mixed(self.seed, stage, epoch, stream)
+        order = _order(len(self.train), self.balance, self.course, seed)
         return torch.split(torch.cat(order).to(self.device), [len(rows) for rows in order])
 
     def begin(self, stage: int, epoch: int) -> None:
@@ -77,7 +80,7 @@ class OwnBatches:
     def take(self, rows: Tensor, *, varied: bool = False) -> Batch:
         """The rows through the data set's view."""
         x = _seen(self.train.x[rows], rows, self.tag, self.view, self.vary if varied else None)
-        return Batch(x, *self.labels(rows), rows)
+        return Batch(laid_out(x, self.course.precision), *self.labels(rows), rows)
 
     def labels(self, rows: Tensor) -> tuple[Tensor, Tensor]:
         """(n,) and (n, columns)."""
@@ -97,9 +100,10 @@ class StackedBatches:
         self.x, self.y, self.b = (
             torch.stack([getattr(train, name) for train in trains]).to(device) for name in ("x", "y", "b")
         )
+        balances = [balanced_over(course.balance, train.y, train.b) for train in trains]
         place = {id(dataset): k for k, dataset in enumerate(distinct)}
         self.which = torch.tensor([place[id(dataset)] for dataset in datasets], device=device)[:, None]
-        self.targets = [dataset.train.y for dataset in datasets]
+        self.balances = [balances[place[id(dataset)]] for dataset in datasets]
         self.views: list[Callable[[Tensor], Tensor]] = [dataset.view for dataset in datasets]
         self.varies = [dataset.vary for dataset in datasets]
         self.tags = torch.zeros(len(seeds), 1, dtype=torch.long, device=device)
@@ -107,13 +111,13 @@ class StackedBatches:
         self.number = torch.arange(len(seeds), device=device)[:, None]
         self.rows = torch.arange(self.x.shape[1], device=device).expand(len(seeds), -1)
         self.chunk = max(CHUNK // len(seeds), course.batch_size)
-        self.per_epoch = batches_per_epoch(self.targets[0], course)
+        self.per_epoch = batches_per_epoch(trains[0].y, course)
 
     def order(self, stage: int, epoch: int, stream: int = OWN) -> Sequence[Tensor]:
         """(R, n) each: every run has the order that its own seed gives."""
-        orders = [
-            _order(y, self.course, seed, stage, epoch, stream) for y, seed in zip(self.targets, self.seeds, strict=True)
-        ]
+        seeds = [mixed(seed, stage, epoch, stream) for seed in self.seeds]
+        n = self.rows.shape[1]
+        orders = [_order(n, own, self.course, seed) for own, seed in zip(self.balances, seeds, strict=True)]
         together = torch.stack([torch.cat(order) for order in orders]).to(self.device)
         return torch.split(together, [len(rows) for rows in orders[0]], dim=1)
 
@@ -149,14 +153,12 @@ def _seen(x: Tensor, rows: Tensor, tag: Tensor, view: Callable[[Tensor], Tensor]
 
 
 def batches_per_epoch(y: Tensor, course: Course) -> int:
-    """How many mini-batches an epoch has, for training targets y."""
-    return len(_order(y, course, 0, 0, 0, OWN))
+    """How many mini-batches an epoch has, for training targets y; over what they are balanced changes nothing."""
+    return len(_order(len(y), y if course.balance else None, course, 0))
 
 
-def _order(y: Tensor, course: Course, seed: int, stage: int, epoch: int, stream: int) -> list[Tensor]:
-    generator = torch.Generator().manual_seed(mixed(seed, stage, epoch, stream))
-    balance = y if course.balance == "target" else None
-    n = len(y)
+def _order(n: int, balance: Tensor | None, course: Course, seed: int) -> list[Tensor]:
+    generator = torch.Generator().manual_seed(seed)
     return epoch_order(n, min(course.batch_size, n), generator, partial=course.partial, balance=balance)
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -36,6 +38,7 @@ class State:
 
 def save(path: Path, state: State) -> None:
     """Writes weights, buffers, optimisers and place; the former file stays until the new one is whole."""
+    from safetensors import SafetensorError
     from safetensors.torch import save_file
 
     named = {f"method/{name}": value for name, value in state.weights.items()}
@@ -43,7 +46,13 @@ def save(path: Path, state: State) -> None:
     tensors = {name: value.detach().cpu().contiguous().clone() for name, value in named.items()}
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh = path.with_suffix(".new")
-    save_file(tensors, fresh, metadata={"format": FORMAT, "place": json.dumps(asdict(state.place))})
+    try:
+        save_file(tensors, fresh, metadata={"format": FORMAT, "place": json.dumps(asdict(state.place))})
+    except SafetensorError as error:  # it has the system's error, such as that of a full disk, only in words
+        fresh.unlink(missing_ok=True)
+        told = re.search(r"os error (\d+)", str(error))
+        number = int(told[1]) if told else errno.EIO
+        raise OSError(number, os.strerror(number), str(path)) from error
     with fresh.open("rb") as file:
         os.fsync(file.fileno())
     fresh.replace(path)

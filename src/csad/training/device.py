@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
+from torch import Tensor
 
 from csad.errors import InputError
 from csad.training.stop import Request, stop_request
@@ -29,7 +30,10 @@ def choose_device(name: str = "auto") -> torch.device:
 
 @contextmanager
 def computing_in(precision: str) -> Iterator[None]:
-    """Products and convolutions in float32 or TF32; put back afterwards."""
+    """Products and convolutions in float32 or TF32; put back afterwards.
+
+    With bf16 it is float32 as well: the method itself calls F, and F alone, in bf16.
+    """
     matmul, convolution = torch.backends.cuda.matmul, torch.backends.cudnn
     before = matmul.allow_tf32, convolution.allow_tf32
     matmul.allow_tf32 = convolution.allow_tf32 = precision == "tf32"
@@ -37,6 +41,14 @@ def computing_in(precision: str) -> Iterator[None]:
         yield
     finally:
         matmul.allow_tf32, convolution.allow_tf32 = before
+
+
+def laid_out(x: Tensor, precision: str) -> Tensor:
+    """x as F reads it fastest: pictures (n, channels, height, width) with channels last in memory where F is in bf16.
+
+    The numbers and the shape are the same. What a convolution gives lies as its input does, so x alone decides.
+    """
+    return x.contiguous(memory_format=torch.channels_last) if precision == "bf16" and x.ndim == 4 else x
 
 
 @contextmanager

@@ -9,13 +9,13 @@ import torch
 from torch import Tensor
 
 from csad.data.samples import Dataset
-from csad.methods.method import Method
+from csad.methods.method import Course, Method
 from csad.training import checkpoint
-from csad.training.batches import OwnBatches, StackedBatches
+from csad.training.batches import Batches, OwnBatches, StackedBatches
 from csad.training.checkpoint import State
 from csad.training.device import Way
 from csad.training.log import Log
-from csad.training.stack import Alone, Stack
+from csad.training.stack import Alone, Runs, Stack
 from csad.training.stages import Listener, Training
 from csad.training.watch import held_out
 
@@ -70,17 +70,18 @@ def fit_many(
     """R runs trained as one program to their end, or until a stage; a run that diverges is lost, the others go on.
 
     What ``keep`` holds is taken up first. Else each run begins with its state in ``starts``, or from fresh weights.
+    A single run is not stacked: it is trained as it is, in its method's own weights.
     """
     for method, dataset in zip(methods, datasets, strict=True):
-        method.prepare(dataset.train, dataset.view)
+        method.cpu().prepare(dataset.train, dataset.view)  # where the data lie; an earlier stage may have moved it
     for method, start in zip(methods, starts, strict=True) if starts else ():
         own = Alone(method).state
         checkpoint.put(start.weights, {name: own[name] for name in start.weights})
-    runs = Stack(methods, way.device)
+    runs: Runs = Stack(methods, way.device) if len(methods) > 1 else Alone(methods[0].to(way.device))
     with way.computing(runs.method.course.precision) as request:
-        batches = StackedBatches(datasets, runs.method.course, seeds, way.device)
+        batches = _batches(datasets, runs.method.course, seeds, way.device)
         rest = held_out(datasets)
-        watched = StackedBatches(rest, runs.method.course, seeds, way.device) if rest else None
+        watched = _batches(rest, runs.method.course, seeds, way.device) if rest else None
         training = Training(runs, batches, logs, listener, way, keep, request, names, watched)
         if keep and keep.exists():
             training.take_up(checkpoint.load(keep))
@@ -94,8 +95,17 @@ def fit_many(
     return training
 
 
+def _batches(datasets: Sequence[Dataset], course: Course, seeds: Sequence[int], device: torch.device) -> Batches:
+    """The rows of one run, or of a stack."""
+    if len(datasets) == 1:
+        return OwnBatches(datasets[0], course, seeds[0], device)
+    return StackedBatches(datasets, course, seeds, device)
+
+
 def _stacked(states: Sequence[dict[str, Tensor]]) -> dict[str, Tensor]:
     """Optimisers' states of single runs as one; all runs have made the same number of steps."""
+    if len(states) == 1:
+        return states[0]
     return {
         name: value if name.endswith("/steps") else torch.stack([state[name] for state in states])
         for name, value in states[0].items()

@@ -6,6 +6,7 @@ import copy
 import os
 from collections import Counter
 from dataclasses import replace
+from math import prod
 from typing import Any
 
 import torch
@@ -21,17 +22,21 @@ from csad.training.steps import Steps, optimisers_of
 
 WORKING_SPACE = 1.3  # what a step holds for each byte it keeps for the backward pass: 1.2 on stacks of 21 and 84
 SHARE = 0.8  # of the free memory that a training may fill
+COUNTED = 2**21, 32  # bytes of x, and rows: of larger mini-batches so much is counted, and the rest is in proportion
 
 
 def run_bytes(method: Method, dataset: Dataset) -> int:
     """About how many bytes a run of this method holds while it trains, its data left out.
 
     What is kept for the backward pass is counted in one real step of each stage, of a copy on the CPU: it is the same
-    on every device.
+    on every device. Of mini-batches of photographs, which a CPU would take minutes for, a part is counted.
     """
     cpu = torch.device("cpu")
-    sample = small(dataset, method.course.batch_size)
+    size = method.course.batch_size
+    rows = min(size, max(COUNTED[0] // (prod(method.task.shape) * 4), COUNTED[1]))
+    sample = small(dataset, rows)
     method = copy.deepcopy(method)
+    method.course = replace(method.course, batch_size=rows)
     method.prepare(sample.train, sample.view)
     batches = OwnBatches(sample, method.course, 0, cpu)
     runs = Alone(method)
@@ -42,7 +47,9 @@ def run_bytes(method: Method, dataset: Dataset) -> int:
             steps(steps.epoch(0)[0])
         still = not any(moves_encoder(method, line) for line in stage.updates)
         features = _bytes(steps.feed.h) * len(dataset.train) // len(sample.train) if still else 0
-        most = max(most, int(WORKING_SPACE * kept.most) + features)
+        # Weights are kept once, however many rows there are.
+        whole = kept.most + max(kept.most - _bytes(runs.state), 0) * (size / rows - 1)
+        most = max(most, int(WORKING_SPACE * whole) + features)
     # A weight, its gradient, two moments, and the move of a step.
     return most + 5 * _bytes(runs.state)
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
+
+_hearer: ContextVar[Callable[[Log, Mapping[str, Any]], None] | None] = ContextVar("hearer", default=None)
 
 
 class Log:
@@ -28,6 +32,8 @@ class Log:
     def write(self, line: Mapping[str, Any]) -> None:
         """Adds a line."""
         self.lines.append(dict(line))
+        if (hear := _hearer.get()) is not None:
+            hear(self, line)
         if self.path:
             with self.path.open("a") as file:
                 file.write(json.dumps(line) + "\n")
@@ -58,6 +64,16 @@ class Log:
     def seconds(self) -> float:
         """How long the training had run at the last line."""
         return max((line.get("seconds", 0.0) for line in self.lines), default=0.0)
+
+
+@contextmanager
+def heard_lines(hear: Callable[[Log, Mapping[str, Any]], None]) -> Iterator[None]:
+    """While this lasts, ``hear`` is called with every line that any log takes, and that log."""
+    token = _hearer.set(hear)
+    try:
+        yield
+    finally:
+        _hearer.reset(token)
 
 
 def _read(text: str) -> dict[str, Any] | None:

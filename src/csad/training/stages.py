@@ -81,7 +81,9 @@ class Training:
 
     def state_of(self, number: int) -> State:
         """The state of one of many runs, as if it had been trained alone."""
-        own = {n: v if n.endswith("/steps") else v[number] for n, v in self.optimisers.state().items()}
+        own = self.optimisers.state()
+        if len(self.logs) > 1:
+            own = {name: value if name.endswith("/steps") else value[number] for name, value in own.items()}
         return State(self.place, self.runs.slice(number), own)
 
     def run(self, until: int | None = None) -> None:

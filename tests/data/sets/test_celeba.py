@@ -289,7 +289,10 @@ def test_a_net_learns_from_some_real_faces(tmp_path: Path, monkeypatch: pytest.M
     parts = (real / "list_eval_partition.txt").read_text().splitlines()
     written(place / "list_attr_celeba.txt", ["400", attributes[1], *attributes[2:402]])
     written(place / "list_eval_partition.txt", parts[:400])
-    settings = {"size": 16, "target": "Male", "bias": ("Young",), "train.target_epochs": 4, "train.epochs": 0}
+    settings = {
+        "size": 16, "target": "Male", "bias": ("Young",), "net.backbone": "small-conv", "train.batch_size": 32,
+        "train.pretrain_rate": 1e-3, "train.target_epochs": 6, "train.epochs": 0,
+    }  # fmt: skip
     run = csad.train("celeba", method="vanilla", settings=settings, data_root=tmp_path, device="cpu")
     assert run.result["settings"]["data"]["target"] == "Male"
     assert run.result["metrics"]["train"]["auc"] > 0.7

@@ -14,7 +14,8 @@ from table_texts import write_table
 from csad.data.samples import Classes, Number
 from csad.data.sets.adult_table import FIELDS
 from csad.data.tables.files import read_table_file
-from csad.data.tables.own import OwnTable, from_table, table_from_settings
+from csad.data.tables.own import from_table, table_from_settings
+from csad.data.tables.owned import OwnTable
 from csad.data.tables.preparation import Preparation
 from csad.errors import InputError
 

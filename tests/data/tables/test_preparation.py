@@ -11,7 +11,8 @@ from table_texts import write_table
 from csad.data.tables.columns import Table
 from csad.data.tables.files import read_table_file
 from csad.data.tables.inputs import fit_inputs
-from csad.data.tables.preparation import OneHot, Preparation, Scaled, Unit
+from csad.data.tables.preparation import Preparation, Unit
+from csad.data.tables.prepared import OneHot, Scaled
 from csad.errors import InputError
 
 COLUMNS: dict[str, list[Any]] = {

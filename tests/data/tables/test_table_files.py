@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from csad.data.tables import codes as table_codes
-from csad.data.tables import files as table_files
+from csad.data.tables import csv_files
 from csad.data.tables.cells import AMONG_NUMBERS, BLANKS, LARGEST
 from csad.data.tables.columns import Column, Dates, Ids, Numbers, Words
 from csad.data.tables.files import is_table_file, read_table_file
@@ -104,7 +104,7 @@ def test_numbers_take_half_the_memory_where_that_loses_nothing(tmp_path: Path) -
 def test_words_that_come_after_blocks_of_numbers_or_dates_make_the_whole_column_words(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(table_files, "CELLS", 6)
+    monkeypatch.setattr(csv_files, "CELLS", 6)
     rows = [("007", "2020-01-01", ""), ("1.50", "?", "NA"), ("3", "2020-01-03", ""), ("4", "later", "x"), ("", "", "")]
     rows += [("many", "2020-01-05", "1")]
     text = "a,b,c\n" + "".join(",".join(row) + "\n" for row in rows)
@@ -120,7 +120,7 @@ def test_words_that_come_after_blocks_of_numbers_or_dates_make_the_whole_column_
 
 
 def test_of_too_many_words_only_their_likeness_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(table_files, "CELLS", 8)
+    monkeypatch.setattr(csv_files, "CELLS", 8)
     monkeypatch.setattr(table_codes, "MOST_WORDS", 3)
     words = ["a", "b", "?", " a", "c", "d", "e", "a ", "NA", "b"]
     table = read_table_file(written(tmp_path, "who,n\n" + "".join(f"{word},1\n" for word in words)))
@@ -185,7 +185,7 @@ def test_what_csv_writes_is_read_back(data: st.DataObject, delimiter: str, cells
     rows = data.draw(st.lists(st.lists(word, min_size=columns, max_size=columns), min_size=1, max_size=12))
     kept = [row for row in rows if any(cell.lstrip(" ") for cell in row)]
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(table_files, "CELLS", cells)
+        patch.setattr(csv_files, "CELLS", cells)
         path = Path(folder) / "small.csv"
         with path.open("w", newline="", encoding="utf-8") as stream:
             csv.writer(stream, delimiter=delimiter).writerows([[f"c{k}" for k in range(columns)], *rows])

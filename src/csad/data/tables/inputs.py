@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from csad.data.tables.columns import Column, Dates, Ids, Numbers, Table, Whole, Words, named
 from csad.data.tables.dates import spelled
-from csad.data.tables.preparation import OneHot, Preparation, Scaled
+from csad.data.tables.preparation import Preparation
+from csad.data.tables.prepared import OneHot, Scaled
 from csad.errors import InputError
 
 MOST_KINDS = 100  # different words that may be categories
@@ -99,7 +100,11 @@ def _fit(name: str, column: Column, trained: Column, table: Table) -> Used:
     used = _scaled(name, values[~missing], bool(missing.any()), date)
     if not used.names():
         return None, Fate(kind, "left out: constant"), "is the same in all training rows"
-    return used, Fate(kind, _input(used, "a number of days" if date else "standardised")), ""
+    return (
+        used,
+        Fate(kind, _input(used, "a number of days" if date else "standardised", bool(column.missing().any()))),
+        "",
+    )
 
 
 def _scaled(name: str, known: NDArray[np.float64], missing: bool, date: str) -> Scaled:
@@ -130,9 +135,11 @@ def _example(column: Words | Ids) -> str:
     return f"{what} (such as {column.odd[0]!r} in line {column.odd[1]})" if column.odd[0] else what
 
 
-def _input(used: Scaled | OneHot, how: str) -> str:
+def _input(used: Scaled | OneHot, how: str, missing: bool = False) -> str:
     count = len(used.names())
     told = ", one for missing values" if used.missing and count > 1 else ""
+    if missing and isinstance(used, Scaled) and used.spread > 0:
+        told += "; missing ones count as the median" + ("" if used.date else f" {used.fill:.6g}")
     return f"input: {how}, {count} column{'s' * (count > 1)}{told}"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,22 @@ DAY = np.timedelta64(1, "D")
 
 def read_parquet(path: Path) -> dict[str, Column]:
     """Every column of the file: numbers, dates, or words, which are looked at as those of a CSV file are."""
+    with _opened(path) as (arrow, file):
+        names = [str(name) for name in file.schema_arrow.names]
+        if len(set(names)) < len(names):
+            raise InputError(f"{path} has two columns of one name: rename one.")
+        return {name: _column(arrow, file.read(columns=[name]).column(name)) for name in names}
+
+
+def read_parquet_cells(path: Path, column: str) -> list[str]:
+    """The values of one column in words; nothing is an empty word."""
+    with _opened(path) as (_, file):
+        return ["" if value is None else str(value) for value in file.read(columns=[column]).column(column).to_pylist()]
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[tuple[Any, Any]]:
+    """pyarrow and the file; what either cannot do is an input error."""
     try:
         arrow, parquet = importlib.import_module("pyarrow"), importlib.import_module("pyarrow.parquet")
     except ImportError as error:
@@ -28,10 +45,7 @@ def read_parquet(path: Path) -> dict[str, Column]:
         raise InputError(f"{path} is a Parquet file, which needs pyarrow: {advice}.") from error
     try:
         with parquet.ParquetFile(path) as file:
-            names = [str(name) for name in file.schema_arrow.names]
-            if len(set(names)) < len(names):
-                raise InputError(f"{path} has two columns of one name: rename one.")
-            return {name: _column(arrow, file.read(columns=[name]).column(name)) for name in names}
+            yield arrow, file
     except (OSError, arrow.ArrowException) as error:
         raise InputError(f"{path} cannot be read as Parquet: {str(error).splitlines()[0].rstrip('.')}.") from error
 

@@ -41,6 +41,13 @@ class Roles(NamedTuple):
             if name not in self.bias:
                 raise unknown("bias", name, self.bias)
 
+    def check_image(self, image: str) -> None:
+        """Nothing, or an error where the column that names the pictures has another part to play."""
+        if not image:
+            raise InputError("Pictures need the column of a table that names them: give --image COLUMN.")
+        if image in (self.target, self.group, self.split, *self.bias):
+            raise InputError(f"Column '{image}' names the pictures, so it is not the target, a bias, group or split.")
+
     def check_columns(self, table: Table) -> None:
         """Nothing, or an error on a column that the table does not have."""
         for name in (self.target, *self.bias, *self.drop, self.group, self.split):
@@ -74,3 +81,8 @@ def numbers_by_column(option: str, words: Iterable[str], *, one: bool = False) -
             raise InputError(f"--{option} names column '{name}' twice; name it once.")
         found[name] = known
     return found
+
+
+def one_by_column(option: str, words: Iterable[str]) -> dict[str, float]:
+    """The one number that each word gives a column: ``age=5``."""
+    return {name: given[0] for name, given in numbers_by_column(option, words, one=True).items()}

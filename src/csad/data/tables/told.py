@@ -20,8 +20,10 @@ class ColumnLine(NamedTuple):
     becomes: str
 
 
-def column_lines(table: Table, roles: Roles, labels: Sequence[Label], fates: Mapping[str, Fate]) -> list[ColumnLine]:
-    """What becomes of each column, in the order of the file."""
+def column_lines(
+    table: Table, roles: Roles, labels: Sequence[Label], fates: Mapping[str, Fate], rest: str = ""
+) -> list[ColumnLine]:
+    """What becomes of each column, in the order of the file; ``rest`` is said of those that have no part."""
     told = {label.name: label.about for label in labels}
     plays = {roles.group: "group: all its rows are in one split", roles.split: "says the split"}
     plays |= dict.fromkeys(roles.drop, "dropped, as asked")
@@ -29,8 +31,15 @@ def column_lines(table: Table, roles: Roles, labels: Sequence[Label], fates: Map
     for name, column in table.columns.items():
         fate = fates.get(name) or Fate(kind_of(column), "")
         parts = (told.get(name, ""), plays.get(name, ""), fate.becomes)
-        lines.append(ColumnLine(name, fate.kind, "; ".join(part for part in parts if part)))
+        lines.append(ColumnLine(name, fate.kind, "; ".join(part for part in parts if part) or rest))
     return lines
+
+
+def group_notices(name: str, groups: Whole | None) -> list[str]:
+    """A sentence where each row has a group of its own, which is none."""
+    if groups is None or int(groups.max()) + 1 < len(groups):
+        return []
+    return [f"Each row is a group of its own in column '{name}', so that it keeps no rows together."]
 
 
 def label_notices(table: Table, rows: Whole, labels: Sequence[Label], trained: Whole) -> list[str]:

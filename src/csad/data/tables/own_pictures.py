@@ -1,0 +1,117 @@
+"""Pictures of one's own as a data set: a table names them and has their labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from csad.data.check import check_trainable
+from csad.data.samples import Samples, Task
+from csad.data.tables.inputs import Fate, kind_of
+from csad.data.tables.labelled import Labelled, posed, read_labelled
+from csad.data.tables.owned import OwnTable, heard
+from csad.data.tables.pictures import PicturePreparation
+from csad.data.tables.roles import Roles, names_of, numbers_by_column, one_by_column
+from csad.data.tables.told import column_lines, group_notices, label_notices
+from csad.data.vary import Pictures
+from csad.errors import InputError
+
+
+def from_pictures(
+    path: str | Path,
+    *,
+    target: str,
+    bias: str | Sequence[str],
+    image: str,
+    images: str | Path = "",
+    size: int = 64,
+    crop: float | Sequence[float] = 1.0,
+    flip: bool = False,
+    shift: int = 0,
+    group: str = "",
+    split: str = "",
+    fractions: Sequence[float] = (0.7, 0.1, 0.2),
+    seed: int = 0,
+    bins: Mapping[str, Sequence[float]] | None = None,
+    widths: Mapping[str, float] | None = None,
+    target_kind: str = "",
+) -> OwnTable:
+    """The data set of pictures that the column ``image`` of a CSV or Parquet file names; x is made of nothing else.
+
+    Names are paths inside ``images``, a folder, .zip, .tar or .tar.gz, or the folder of the table where none is given.
+    A picture is resized to ``size`` pixels each way, once the share ``crop`` is cut out of its centre; in training half
+    of them are flipped, where ``flip``, and all moved by at most ``shift`` pixels. Rows without a picture, or with one
+    that is broken, are left out. All else is as in ``from_table``.
+    """
+    roles = Roles(target, names_of(bias), (), group, split)
+    roles.check_image(image)
+    found = read_labelled(
+        path, roles, fractions=fractions, seed=seed, bins=dict(bins or {}), widths=dict(widths or {}),
+        target_kind=target_kind,
+    )  # fmt: skip
+    shares = tuple(crop) if isinstance(crop, Sequence) else (crop,)
+    preparation = PicturePreparation(image, size, shares, found.target_unit())
+    splits, task, lost = _splits(found, preparation, Path(images or found.table.path.parent))
+    labels = [found.y, *found.b]
+    trained = np.flatnonzero(np.isin(found.rows, splits["train"].extra["row"].numpy()))
+    notices = [*label_notices(found.table, found.rows, labels, trained), *group_notices(group, found.groups), *lost]
+    fate = Fate(kind_of(found.table[image]), f"input: {preparation.told()}")
+    lines = column_lines(found.table, roles, labels, {image: fate}, rest="not used: x is the pictures")
+    vary = Pictures(flip, shift) if flip or shift else None
+    made = OwnTable(
+        task, splits, vary=vary, preparation=preparation, notices=tuple(notices), columns=tuple(lines)
+    )  # fmt: skip
+    check_trainable(made, needs_bias=False)
+    return heard(made)
+
+
+def pictures_from_settings(
+    path: Path,
+    *,
+    target: str = "",
+    bias: tuple[str, ...] = (),
+    image: str = "",
+    images: str = "",
+    size: int = 64,
+    crop: tuple[float, ...] = (1.0,),
+    flip: bool = False,
+    shift: int = 0,
+    group: str = "",
+    split: str = "",
+    fractions: tuple[float, ...] = (0.7, 0.1, 0.2),
+    seed: int = 0,
+    bins: tuple[str, ...] = (),
+    widths: tuple[str, ...] = (),
+    target_kind: str = "",
+) -> OwnTable:
+    """The same from plain values, as a run's settings hold them: ``bins=("age=0,30,60",)``, ``widths=("age=5",)``."""
+    return from_pictures(
+        path, target=target, bias=bias, image=image, images=images, size=size, crop=crop, flip=flip, shift=shift,
+        group=group, split=split, fractions=fractions, seed=seed, bins=numbers_by_column("bins", bins),
+        widths=one_by_column("width", widths), target_kind=target_kind,
+    )  # fmt: skip
+
+
+def _splits(
+    found: Labelled, preparation: PicturePreparation, images: Path
+) -> tuple[dict[str, Samples], Task, list[str]]:
+    """The splits of the rows whose picture can be decoded, the task, and sentences on those that are left out."""
+    names = preparation.names(found.table)
+    named = np.array([bool(names[row]) for row in found.rows.tolist()])
+    if not named.any():
+        raise InputError(f"Column '{preparation.column}' of {found.table.path} names no picture in any row.")
+    parts = {split: part[named[part]] for split, part in found.parts.items()}
+    paths = {split: [names[row] for row in found.rows[part].tolist()] for split, part in parts.items()}
+    read, notices = preparation.read(images, paths)
+    y, b, task = posed(found, (3, preparation.size, preparation.size), preparation.target)
+    splits = {}
+    for split, (pixels, kept, _) in read.items():
+        part = parts[split][kept]
+        if not len(part):
+            raise InputError(f"No row of the split '{split}' has a picture (column '{preparation.column}').")
+        splits[split] = Samples(pixels, y[part], b[part], found.extra(part))
+    if missing := int((~named).sum()):
+        notices.insert(0, f"Column '{preparation.column}' names no picture in {missing:,} rows: they are left out.")
+    return splits, task, notices

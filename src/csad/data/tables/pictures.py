@@ -1,0 +1,73 @@
+"""How pictures that a table names become x: kept with the run, so that other pictures become x in the same way."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from csad.data.images import Images, ImageWarning, read_parts
+from csad.data.tables.cells import BLANKS
+from csad.data.tables.columns import Table, shown
+from csad.data.tables.files import read_cells
+from csad.data.tables.preparation import VERSION, Preparation, Unit
+from csad.errors import InputError
+
+
+@dataclass(frozen=True)
+class PicturePreparation:
+    """The ``column`` that names pictures, and how large they are made once ``crop`` is cut out of the centre.
+
+    ``target`` is the unit of a target that is a number.
+    """
+
+    column: str
+    size: int
+    crop: tuple[float, ...] = (1.0,)
+    target: Unit = field(default_factory=Unit)
+
+    def told(self) -> str:
+        """What x is, in words."""
+        return f"pictures of {self.size} × {self.size} pixels"
+
+    def names(self, table: Table) -> list[str]:
+        """The path of each row's picture, empty where none is named."""
+        return ["" if name.lower() in BLANKS else name for name in read_cells(table, self.column)]
+
+    def read(self, images: Path, parts: Mapping[str, Sequence[str]]) -> tuple[dict[str, Images], list[str]]:
+        """The pictures of several lists of paths inside a folder or archive, and a sentence on those that are broken.
+
+        A path that leads out of it, one that is not there, and more than one broken picture in a hundred are errors.
+        """
+        if not images.exists():
+            raise InputError(f"The pictures {images} are not there: give --images FOLDER, or a .zip or .tar file.")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ImageWarning)  # it is told as a notice
+            found = read_parts(images, parts, size=self.size, crop=self.crop)
+        broken = tuple(name for part in found.values() for name in part.broken)
+        many = "One picture is" if len(broken) == 1 else f"{len(broken):,} pictures are"
+        return found, [f"{many} broken and left out: {shown(broken, 3)}."] if broken else []
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, as JSON holds them."""
+        return {"version": VERSION, "pictures": asdict(self)}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> PicturePreparation:
+        """The preparation that ``to_dict`` gave, from JSON or as it is."""
+        try:
+            if values["version"] != VERSION:
+                raise ValueError(f"its version is {values['version']}, not {VERSION}")
+            told = dict(values["pictures"])
+            return cls(told["column"], int(told["size"]), tuple(told["crop"]), Unit(**told["target"]))
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(f"The preparation of the pictures is not whole ({error}): train the run again.") from error
+
+
+def preparation_from(values: Any) -> Preparation | PicturePreparation:
+    """The preparation of either kind that ``to_dict`` gave."""
+    if isinstance(values, dict) and "pictures" in values:
+        return PicturePreparation.from_dict(values)
+    return Preparation.from_dict(values)

@@ -1,0 +1,96 @@
+"""How a number is spread over groups: outlines of counts, a panel for each part of the data; a whole SVG file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from importlib.resources import files
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from csad.report import drawing
+from csad.report.axes import Frame, axes
+from csad.report.drawing import LETTER, WIDTH, line, shape, text
+
+GAP, BELOW = 24.0, 40.0  # between two panels; of a panel below its floor
+STEP = 5.0  # how wide a bin is
+STYLE = "svg.plot { background: var(--paper); color: var(--ink); font-family: system-ui, sans-serif; }"
+
+
+def distribution(panels: Mapping[str, Mapping[str, ArrayLike]], *, title: str, x_label: str, y_label: str) -> str:
+    """A panel for each part of the data: in each, for each group, how many numbers fall into each bin of 5.
+
+    Above each panel stands how many each group has there, and their mean. Bins are alike in all panels, heights not.
+    """
+    parts_of = {
+        part: {name: np.asarray(v, dtype=np.float64) for name, v in groups.items()} for part, groups in panels.items()
+    }
+    names = list(dict.fromkeys(name for groups in parts_of.values() for name in groups))
+    edges = _edges([values for groups in parts_of.values() for values in groups.values()])
+    parts, top = drawing.key([(name, partial(_sample, place)) for place, name in enumerate(names)], 0)
+    for number, (part, groups) in enumerate(parts_of.items()):
+        drawn = _panel(part, [(names.index(name), values) for name, values in groups.items()], edges, x_label, y_label)
+        parts.append(shape("g", "".join(drawn), transform=f"translate({number * (WIDTH + GAP):g} {top:g})"))
+    bottom = Frame((0, 1), (0, 1), 0, top + 24).floor + BELOW
+    told = "; ".join(
+        f"{part}: " + ", ".join(f"{name} {_about(values)}" for name, values in groups.items())
+        for part, groups in parts_of.items()
+    )
+    wide = len(parts_of) * (WIDTH + GAP) - GAP
+    svg = drawing.plot(bottom, parts, title=title, describe=f"{told}.", width=wide)
+    css = files("csad.report").joinpath("plots.css").read_text(encoding="utf-8")
+    return svg.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1).replace(
+        "<title>", f"<style>{css}{STYLE}</style><title>", 1
+    )
+
+
+def counts(values: NDArray[np.float64], edges: NDArray[np.float64]) -> NDArray[np.int64]:
+    """How many of the values fall into each bin; one that lies on an edge belongs to the bin above it."""
+    place = np.searchsorted(edges, values, side="right") - 1
+    found: NDArray[np.int64] = np.bincount(place, minlength=len(edges) - 1).astype(np.int64)
+    return found
+
+
+def _edges(groups: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Edges at multiples of the step, the last above every value."""
+    every = np.concatenate(groups)
+    first, last = np.floor(every.min() / STEP), np.floor(every.max() / STEP) + 1
+    return np.arange(first, last + 1) * STEP
+
+
+def _panel(
+    part: str,
+    groups: Sequence[tuple[int, NDArray[np.float64]]],
+    edges: NDArray[np.float64],
+    x_label: str,
+    y_label: str,
+) -> list[str]:
+    """The outlines of the groups, given with their place in the key, in one pair of axes."""
+    found = [(place, counts(values, edges)) for place, values in groups]
+    heights = drawing.ticks(0, max(int(each.max()) for _, each in found))
+    left = 24 + LETTER * max(map(len, drawing.tick_names(heights)))
+    frame = Frame((float(edges[0]), float(edges[-1])), (heights[0], heights[-1]), left, 24.0)
+    told = " and ".join(_about(values) for _, values in groups)
+    parts = [text(left, 10, f"{part}: {told}", room=WIDTH - left)]
+    parts += axes(frame, heights, x_label, y_label)
+    for place, each in found:
+        # Up and down at the edges of the bins, beginning and ending on the floor.
+        x = np.repeat(edges, 2)
+        y = np.concatenate([[0], np.repeat(each, 2), [0]])
+        points = " ".join(f"{frame.x(float(a)):.1f},{frame.y(float(b)):.1f}" for a, b in zip(x, y, strict=True))
+        parts.append(shape("polyline", points=points, class_="curve", **_look(place)))
+    return parts
+
+
+def _about(values: NDArray[np.float64]) -> str:
+    return f"{drawing.count(len(values))} (mean {values.mean():.1f})" if len(values) else "none"
+
+
+def _look(place: int) -> dict[str, str]:
+    color, dash = drawing.COLORS[place % len(drawing.COLORS)], drawing.DASHES[place % len(drawing.DASHES)]
+    return {"stroke": color, "stroke_dasharray": dash}
+
+
+def _sample(place: int, x: float, y: float) -> str:
+    return line(x, y, x + 22, y, class_="curve", **_look(place))

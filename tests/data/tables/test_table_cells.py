@@ -1,0 +1,146 @@
+"""Cells as they are written, tables of one column, and raw values that come from Python."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from table_texts import write_table
+
+from csad.data.tables.columns import Dates, Numbers, Words
+from csad.data.tables.files import read_cells, read_table_file
+from csad.data.tables.filled import applied_notices
+from csad.data.tables.given import given_table, is_raw
+from csad.data.tables.inputs import fit_inputs
+from csad.data.tables.own import from_table
+from csad.data.tables.owned import hearing
+from csad.data.tables.preparation import Preparation
+from csad.data.tables.prepared import OneHot, Scaled
+from csad.errors import InputError
+
+
+def test_cells_are_as_the_file_writes_them(tmp_path: Path) -> None:
+    table = read_table_file(write_table(tmp_path, {"id": ["007", " 8 ", None, "1e3"], "x": [1, 2, 3, 4]}))
+    assert read_cells(table, "id") == ["007", "8", "", "1e3"]
+    with pytest.raises(InputError, match=r"Column 'ids' is not in .*\. Nearest: id\."):
+        read_cells(table, "ids")
+
+
+def test_cells_stay_whole_where_words_are_too_many_to_keep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("csad.data.tables.codes.MOST_WORDS", 5)
+    names = [f"faces/{k}.png" for k in range(20)]
+    table = read_table_file(write_table(tmp_path, {"file": names, "x": range(20)}))
+    assert read_cells(table, "file") == names
+
+
+def test_cells_of_a_parquet_file_are_its_values_in_words(tmp_path: Path) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    values = {"id": [7, None, 9], "name": ["007", None, "b"], "x": [1.0, 2.0, 3.0]}
+    parquet.write_table(arrow.table(values), tmp_path / "people.parquet")
+    table = read_table_file(tmp_path / "people.parquet")
+    assert read_cells(table, "id") == ["7", "", "9"]
+    assert read_cells(table, "name") == ["007", "", "b"]
+
+
+def test_a_file_that_changes_while_it_is_read_is_told(tmp_path: Path) -> None:
+    path = write_table(tmp_path, {"id": [1, 2], "x": [1, 2]})
+    table = read_table_file(path)
+    write_table(tmp_path, {"id": [1, 2, 3], "x": [1, 2, 3]})
+    with pytest.raises(InputError, match=r"people\.csv was changed while it was read"):
+        read_cells(table, "id")
+
+
+def test_a_single_column_is_a_table_where_it_is_the_one_that_is_wanted(tmp_path: Path) -> None:
+    path = write_table(tmp_path, {"file": ["a.png", "b.png"]})
+    table = read_table_file(path, alone=["file"])
+    assert (table.rows, list(table.columns)) == (2, ["file"])
+    assert read_cells(table, "file") == ["a.png", "b.png"]
+    for alone in ((), ("files",)):
+        with pytest.raises(InputError, match="has one column, 'file': set columns apart by"):
+            read_table_file(path, alone=alone)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"age": [37, None], "city": ["Rome", "Oslo"], "seen": [date(2020, 1, 2), None]},
+        [{"age": 37.0, "city": "Rome", "seen": "2020-01-02"}, {"city": "Oslo", "age": float("nan"), "seen": ""}],
+        {"age": np.array([37, np.nan]), "city": np.array(["Rome", "Oslo"]), "seen": ["2020-01-02", "NaT"]},
+    ],
+)
+def test_raw_values_are_looked_at_as_cells_of_a_file_are(values: Any) -> None:
+    assert is_raw(values)
+    table = given_table(values)
+    age, city, seen = (table[name] for name in ("age", "city", "seen"))
+    assert isinstance(age, Numbers)
+    np.testing.assert_array_equal(age.values, [37, np.nan])
+    assert isinstance(city, Words)
+    assert city.words == ("Rome", "Oslo")
+    assert isinstance(seen, Dates)
+    assert seen.missing().tolist() == [False, True]
+
+
+def test_arrays_are_no_raw_values() -> None:
+    assert [is_raw(values) for values in (np.ones((2, 3)), [[1.0, 2.0]], [], (), "people.csv")] == [False] * 5
+
+
+def test_true_is_true_in_every_spelling() -> None:
+    prepared = Preparation((OneHot("smokes", ("true",), ("false",)), OneHot("word", ("Truth", "lie"))))
+    for yes, no in (("True", "False"), ("TRUE", "FALSE"), (True, False)):
+        table = given_table({"smokes": [yes, no], "word": ["truth", "lie"]})
+        assert prepared.apply(table).tolist() == [[1, 0, 0], [0, 0, 1]]
+        assert [notice.split(" holds")[0] for notice in prepared.notices(table)] == [
+            "Column 'word' of the given rows"  # other words are what they are
+        ]
+
+
+def test_what_stands_for_missing_values_is_told() -> None:
+    columns = (
+        Scaled("age", 40.0, 10.0, 37.0),
+        Scaled("seen", 1.0, 1.0, 1.0, date="ISO"),
+        OneHot("city", ("Rome",), missing=True),
+        OneHot("job", ("cook",)),
+        OneHot("pet", ("cat",)),
+    )
+    given = {"age": [1, None, None], "seen": [None, "2020-01-01", "2020-01-02"], "city": [None, "Rome", "Rome"],
+             "job": ["cook", None, "cook"], "pet": ["cat"] * 3}  # fmt: skip
+    assert applied_notices(Preparation(columns), given_table(given)) == [
+        "Column 'age' is missing in 2 rows: the median of training 37 stands there.",
+        "Column 'seen' is missing in 1 row: the median of training stands there.",
+        "Column 'city' is missing in 1 row: they count as missing, as in training.",
+        "Column 'job' is missing in 1 row: they count as none of the words.",
+    ]
+
+
+def test_a_number_that_is_missing_only_in_rows_that_are_not_trained_on_is_told_too(tmp_path: Path) -> None:
+    table = read_table_file(write_table(tmp_path, {"age": [20, 40, 50, None], "x": [4, 1, 2, 3]}))
+    fates = fit_inputs(table, ["age", "x"], np.array([0, 1, 2])).fates
+    assert fates["age"].becomes == "input: standardised, 1 column; missing ones count as the median 40"
+    assert fates["x"].becomes == "input: standardised, 1 column"
+
+
+def test_of_a_wide_table_neighbours_that_are_alike_share_a_line(tmp_path: Path) -> None:
+    columns: dict[str, list[Any]] = {f"x{k}": [k + (j * 7 + k) % 11 for j in range(40)] for k in range(50)}
+    path = write_table(tmp_path, {"y": [0, 1] * 20, "b": [0, 0, 1, 1] * 10} | columns)
+    made = from_table(path, target="y", bias="b")
+    assert len(made.columns) == 52
+    assert made.describe() == [
+        "y                       numbers  target: 2 classes (0, 1)",
+        "b                       numbers  bias: 2 classes (0, 1)",
+        "x0, x1, … (50 columns)  numbers  each input: standardised, 1 column",
+        "Rows: train 28, validation 4, test 8. Inputs: 50 columns.",
+    ]
+
+
+def test_whoever_hears_of_tables_hears_each_while_it_listens(tmp_path: Path) -> None:
+    path = write_table(tmp_path, {"y": [0, 1] * 20, "b": [0, 0, 1, 1] * 10, "x": [k % 7 for k in range(40)]})
+    found: list[Any] = []
+    with hearing(found.append):
+        made = from_table(path, target="y", bias="b")
+    from_table(path, target="y", bias="b")
+    assert found == [made]
+    assert made.about()["rows"] == {"train": 28, "validation": 4, "test": 8}

@@ -1,0 +1,91 @@
+"""Runs of large nets: each by itself, timed and counted once for all of a kind, and still sharing their pretraining."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from own_data import DATASET
+
+from csad.data.samples import Classes, Dataset, Samples, Task
+from csad.experiments import forecast
+from csad.experiments.build import build
+from csad.experiments.plan import experiment, resolve
+from csad.experiments.sweep import sweep
+from csad.training import footprint
+from csad.training.device import Way
+from csad.training.fit import fit, fit_many
+from csad.training.log import Log
+
+QUICK = {
+    "train.target_epochs": 1,
+    "train.bias_epochs": 1,
+    "train.estimator_epochs": 1,
+    "train.epochs": 1,
+    "train.batch_size": 16,
+    "data.rows": 32,
+    "inner_steps": 2,
+}
+
+
+def swept(place: Path, heard: Any, **settings: Any) -> Any:
+    return sweep("toy-table", settings={**QUICK, **settings}, out=place, device="cpu", teller=heard)
+
+
+def test_runs_in_bf16_are_not_stacked_and_share_their_pretraining_all_the_same(tmp_path: Path, heard: Any) -> None:
+    found = swept(tmp_path / "sweep", heard, debias_weight=[0.5, 1.0], **{"train.precision": "bf16"})
+    assert heard.said[1].startswith("2 runs in 2 programs on the CPU")
+    assert [run["result"]["stacked"] for run in found.runs] == [1, 1]
+    assert len(list((tmp_path / "sweep" / "shared" / "pretrained").glob("*.safetensors"))) == 2  # target, then bias
+    assert {run["result"]["environment"]["precision"] for run in found.runs} == {"bf16"}
+
+
+def test_a_run_that_shares_its_pretraining_ends_where_it_ends_alone(tmp_path: Path, heard: Any) -> None:
+    both = swept(tmp_path / "both", heard, debias_weight=[0.5, 1.0], **{"train.precision": "bf16"})
+    one = swept(tmp_path / "one", heard, debias_weight=1.0, **{"train.precision": "bf16"})
+    assert both.runs[1]["result"]["metrics"] == one.runs[0]["result"]["metrics"]
+
+
+def test_what_runs_of_a_kind_take_is_timed_once(tmp_path: Path, heard: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    timed, counted = [], []
+    seconds, size = forecast.epoch_seconds, forecast.run_bytes
+    monkeypatch.setattr(forecast, "epoch_seconds", lambda runs, k, way: timed.append(k) or seconds(runs, k, way))
+    monkeypatch.setattr(forecast, "run_bytes", lambda *given: counted.append(1) or size(*given))
+    swept(tmp_path / "sweep", heard, debias_weight=[0.5, 1.0, 2.0], **{"train.precision": "bf16"})
+    assert timed == [0, 1, 2, 3]  # the stages of csad, of three runs in three programs
+    assert counted == [1]
+
+
+def test_one_run_is_trained_as_it_is_and_not_as_a_stack(heard: Any) -> None:
+    given = {"target_epochs": 1, "bias_epochs": 1, "estimator_epochs": 1, "epochs": 2, "batch_size": 16}
+    plan = resolve("csad", None, experiment("kinds/table"), given)
+    many, single = (build(DATASET.task, "csad", plan, 0) for _ in range(2))
+    way = Way(torch.device("cpu"))
+    training = fit_many([many], [DATASET], heard, way, seeds=[4], logs=[Log()], names=["run"])
+    fit(single, DATASET, heard, way, seed=4)
+    state = training.state_of(0)
+    for name, value in single.state_dict().items():
+        assert torch.equal(state.weights[name], value), name
+        assert torch.equal(many.state_dict()[name], value), name
+
+
+def photos(rows: int) -> Dataset:
+    x = torch.zeros(rows, 3, 64, 64, dtype=torch.uint8)
+    task = Task("photos", (3, 64, 64), Classes(2), (Classes(2),), ("bias",))
+    return Dataset(task, {"train": Samples(x, torch.arange(rows) % 2, torch.arange(rows) % 2)})
+
+
+def test_of_a_large_mini_batch_a_part_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    dataset = photos(64)
+    plan = resolve("vanilla", None, experiment("kinds/photo"), {"batch_size": 64})
+    method = build(dataset.task, "vanilla", plan, 0)
+    part = footprint.run_bytes(method, dataset)
+    seen = []
+    small = footprint.small
+    monkeypatch.setattr(footprint, "COUNTED", (2**40, 32))
+    monkeypatch.setattr(footprint, "small", lambda data, rows: seen.append(rows) or small(data, rows))
+    assert footprint.run_bytes(method, dataset) == pytest.approx(part, rel=0.05)
+    assert seen == [64]
+    assert method.course.batch_size == 64
