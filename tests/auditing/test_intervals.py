@@ -136,3 +136,12 @@ def test_arrays_without_common_rows_are_an_input_error(arrays: tuple[np.ndarray,
 def test_repeats_or_a_level_out_of_range_are_an_input_error(repeats: int, level: float) -> None:
     with pytest.raises(InputError, match=f"not {repeats} and {level}"):
         bootstrap(mean, Y, repeats=repeats, level=level)
+
+
+def test_rows_of_one_person_are_drawn_together() -> None:
+    values, same = np.repeat(np.random.default_rng(2).normal(size=30), 10), np.repeat(np.arange(30), 10)
+    persons = bootstrap(mean, values, repeats=300, same=same)
+    assert np.ptp(persons) == pytest.approx(np.ptp(bootstrap(mean, values[::10], repeats=300)), rel=0.2)
+    assert np.ptp(persons) > 2 * np.ptp(bootstrap(mean, values, repeats=300))
+    both = bootstrap_difference(accuracy, PREDICTED, PREDICTED, Y, repeats=20, same=np.arange(200) // 4)
+    assert both == (0.0, 0.0)

@@ -76,7 +76,8 @@ def test_beside_a_bias_that_is_a_number_classes_are_read_as_such(run: csad.Run) 
 
 def test_a_bias_with_one_known_group_has_no_figures(run: csad.Run) -> None:
     found = csad.evaluate(run, labelled(CODES, np.full(120, -1), csad.Classes(2)))["test"]
-    assert found.keys() == {"accuracy", "balanced_accuracy", "auc", "ap", "ece", "f1", "recall_0", "recall_1", "recall_2"}
+    recalls = {f"recall_{k}" for k in range(3)}
+    assert found.keys() == {"accuracy", "balanced_accuracy", "auc", "ap", "ece", "f1"} | recalls
 
 
 def test_copies_have_no_figures_but_give_their_split_the_share_on_which_they_agree(run: csad.Run) -> None:

@@ -55,7 +55,7 @@ def sight(
         notes.append(f"{_rows(len(labels) - len(rows))} without a label left out.")
     if len(rows) > most_rows:
         notes.append(f"Read on {_rows(most_rows)} at most, drawn from {len(rows):,}.")
-        rows = rows[_drawn(units[rows], most_rows, generator)]
+        rows = rows[drawn(units[rows], most_rows, generator)]
     if number:
         return _number(rows, labels[rows], units[rows], notes)
     return _classes(rows, labels[rows], units[rows], notes)
@@ -90,7 +90,7 @@ def _number(rows: Numbers, values: NDArray[Any], units: Numbers, notes: list[str
     return Column(rows, ranks[:, None], codes, positives, np.zeros(len(cuts), np.int64), tuple(notes))
 
 
-def _drawn(units: Numbers, most: int, generator: np.random.Generator) -> Numbers:
+def drawn(units: Numbers, most: int, generator: np.random.Generator) -> Numbers:
     """The rows of units in random order, as many whole units as fit; in the order of the rows."""
     place = np.unique(units, return_inverse=True)[1]
     order = generator.permutation(place.max() + 1)

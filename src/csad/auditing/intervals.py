@@ -17,23 +17,32 @@ Several = Callable[..., Mapping[str, float]]
 
 
 @overload
-def bootstrap(figure: One, *arrays: Table, repeats: int = ..., level: float = ..., seed: int = ...) -> Interval: ...
+def bootstrap(
+    figure: One, *arrays: Table, repeats: int = ..., level: float = ..., seed: int = ..., same: Table | None = ...
+) -> Interval: ...
 @overload
 def bootstrap(
-    figure: Several, *arrays: Table, repeats: int = ..., level: float = ..., seed: int = ...
+    figure: Several, *arrays: Table, repeats: int = ..., level: float = ..., seed: int = ..., same: Table | None = ...
 ) -> dict[str, Interval]: ...
 def bootstrap(
-    figure: One | Several, *arrays: Table, repeats: int = 1000, level: float = 0.95, seed: int = 0
+    figure: One | Several,
+    *arrays: Table,
+    repeats: int = 1000,
+    level: float = 0.95,
+    seed: int = 0,
+    same: Table | None = None,
 ) -> Interval | dict[str, Interval]:
     """(low, high) for ``figure(*arrays)``: percentiles of it over rows drawn with replacement; or one pair per name.
 
     All arrays are drawn alike. Draws that do not give a figure, since they lack a class, do not count for it: its name
-    is missing there, or it is NaN. A name that no draw gives is left out.
+    is missing there, or it is NaN. A name that no draw gives is left out. Rows alike in ``same`` (one person) are drawn
+    together.
     """
     if repeats < 1 or not 0 < level < 1:
         raise InputError(f"An interval needs 1 repeat or more and a level between 0 and 1, not {repeats} and {level}.")
     rows, generator = _common_length(arrays), np.random.default_rng(seed)
-    chosen = (generator.integers(rows, size=rows) for _ in range(repeats))
+    units = None if same is None else np.unique(same, return_inverse=True)[1]
+    chosen = (_drawn(rows, units, generator) for _ in range(repeats))
     draws = [figure(*(array[index] for array in arrays)) for index in chosen]
     by_name = [draw if isinstance(draw, Mapping) else {"": draw} for draw in draws]
     names = dict.fromkeys(name for draw in by_name for name in draw)
@@ -48,7 +57,14 @@ def bootstrap(
 
 @overload
 def bootstrap_difference(
-    figure: One, first: Table, second: Table, *arrays: Table, repeats: int = ..., level: float = ..., seed: int = ...
+    figure: One,
+    first: Table,
+    second: Table,
+    *arrays: Table,
+    repeats: int = ...,
+    level: float = ...,
+    seed: int = ...,
+    same: Table | None = ...,
 ) -> Interval: ...
 @overload
 def bootstrap_difference(
@@ -59,6 +75,7 @@ def bootstrap_difference(
     repeats: int = ...,
     level: float = ...,
     seed: int = ...,
+    same: Table | None = ...,
 ) -> dict[str, Interval]: ...
 def bootstrap_difference(
     figure: One | Several,
@@ -68,6 +85,7 @@ def bootstrap_difference(
     repeats: int = 1000,
     level: float = 0.95,
     seed: int = 0,
+    same: Table | None = None,
 ) -> Interval | dict[str, Interval]:
     """(low, high) for ``figure(first, *arrays) − figure(second, *arrays)``, both on the same rows in each draw.
 
@@ -80,9 +98,18 @@ def bootstrap_difference(
         return {name: a[name] - b[name] for name in a if name in b} if isinstance(a, Mapping) else a - b
 
     found: Interval | dict[str, Interval] = bootstrap(
-        difference, first, second, *arrays, repeats=repeats, level=level, seed=seed
+        difference, first, second, *arrays, repeats=repeats, level=level, seed=seed, same=same
     )
     return found
+
+
+def _drawn(rows: int, units: NDArray[np.integer] | None, generator: np.random.Generator) -> NDArray[np.integer]:
+    """As many rows as there are, or as many units with all their rows, drawn with replacement."""
+    if units is None:
+        return generator.integers(rows, size=rows)
+    count = int(units.max()) + 1
+    times = np.bincount(generator.integers(count, size=count), minlength=count)
+    return np.repeat(np.arange(rows), times[units])
 
 
 def _percentiles(values: Sequence[float], level: float) -> Interval | None:

@@ -1,0 +1,1 @@
+"""What an audit reads and where it is kept: any model, any labels, a run."""

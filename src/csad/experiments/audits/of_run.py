@@ -1,0 +1,112 @@
+"""The audit of a run on a split of its own data, alone or against another run; kept as audit.json in its folder."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from csad.auditing.audit import Audit, audit_arrays
+from csad.auditing.audited import Facts, Labels, Model, Outputs, Settings, Table
+from csad.auditing.columns import Numbers
+from csad.data.samples import Classes, Dataset, Number, Samples, Task
+from csad.errors import InputError, unknown
+from csad.estimator.rows import local
+from csad.experiments.audits.model import of_run
+from csad.experiments.folder import write_whole
+from csad.experiments.run import Run, data_of
+
+PERSONS = ("person", "group")  # extra facts of samples by which rows belong together
+FILE = "audit.json"
+
+
+def audit_run(
+    run: Run,
+    *,
+    dataset: Dataset | None = None,
+    split: str = "test",
+    against: Run | None = None,
+    data_root: Path | None = None,
+    settings: Settings | None = None,
+    tell: Callable[[str], None] | None = None,
+) -> Audit:
+    """The audit of a run on a split of its data, read again unless ``dataset`` is given; ``against`` another run."""
+    settings = settings or Settings()
+    if against is not None:
+        check_same_data(run, against)
+    dataset = dataset or data_of(run, data_root, call="csad.audit(run, X, y, b)")
+    own = {name: samples for name, samples in dataset.splits.items() if ":" not in name}
+    if split not in own:
+        raise unknown("split", split, own)
+    samples, task = own[split], dataset.task
+    same = next((_numpy(samples.extra[fact]) for fact in PERSONS if fact in samples.extra), None)
+    facts = Facts(*labels_of(task, samples), same, labels_of(task, dataset.train))
+    probed = facts.probed(settings)
+    mine = _of_run(replace(run, view=dataset.view), samples, probed)
+    mine = replace(mine, layers={"x": _numpy(samples.x[probed]), **mine.layers}, notes=_notes(split))
+    other = None
+    if against is not None:
+        name = f"{against.config['method']} seed {against.config['seed']}"
+        other = (name, _of_run(replace(against, view=dataset.view), samples, probed))
+    return audit_arrays(mine, facts, settings, against=other, tell=tell)
+
+
+def keep(found: Mapping[str, Any], folder: Path) -> Path:
+    """The file in a run's folder that now holds the audit, in place of an earlier one."""
+    place = folder / FILE
+    try:
+        write_whole(place, json.dumps(found, indent=2, allow_nan=False) + "\n")
+    except OSError as error:
+        raise InputError(f"{place} cannot be written ({error.strerror}): make {folder} writable.") from error
+    return place
+
+
+def check_writable(folder: Path) -> None:
+    """Nothing, or an input error where an audit could not be kept: better before it is made than after."""
+    if not os.access(folder, os.W_OK) or (folder / FILE).is_dir():
+        raise InputError(f"{folder / FILE} cannot be written: make {folder} writable.")
+
+
+def _of_run(run: Run, samples: Samples, probed: Numbers) -> Model:
+    given = of_run(run, samples.x)
+    if given.probabilities is None:
+        assert given.said is not None
+        return Model(Outputs(given.said.astype(np.float64)), given.layers(probed), probed)
+    outputs = Outputs(given.probabilities.argmax(1), given.probabilities)
+    return Model(outputs, given.layers(probed), probed)
+
+
+def labels_of(task: Task, samples: Samples) -> tuple[Labels, tuple[Labels, ...]]:
+    """The target and the biases of samples, as the task describes them."""
+    columns = zip(task.bias_names, task.biases, _numpy(samples.b).T, strict=True)
+    return _column("target", task.target, _numpy(samples.y)), tuple(_column(*column) for column in columns)
+
+
+def _column(name: str, kind: Classes | Number, values: Table) -> Labels:
+    if isinstance(kind, Number):
+        return Labels(name, values.astype(np.float64))
+    codes = np.nan_to_num(values, nan=-1).astype(np.int64)
+    return Labels(name, codes, kind.names or tuple(map(str, range(kind.count))))
+
+
+def check_same_data(run: Run, other: Run) -> None:
+    """Nothing, or an input error where two runs were trained on other data."""
+    for what in ("task", "data"):
+        ours, theirs = run.config[what], other.config[what]
+        if ours != theirs:
+            raise InputError(f"Runs are compared on the same data, but their {what} differ: {ours} and {theirs}.")
+    if run.config["about"].get("fingerprint") != other.config["about"].get("fingerprint"):
+        raise InputError("Runs are compared on the same data, but these two were trained on other rows.")
+
+
+def _notes(split: str) -> tuple[str, ...]:
+    return ("These are the rows that the model was trained on.",) if split == "train" else ()
+
+
+def _numpy(values: Any) -> Table:
+    return np.asarray(local(values))

@@ -1,0 +1,218 @@
+"""The whole audit from arrays: one verdict on what is deployed, figures by hand, and two models draw by draw."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from csad.auditing.audit import audit_arrays, overall
+from csad.auditing.audited import Facts, Labels, Model, Outputs, Settings
+from csad.auditing.comparison import compare_readings
+from csad.auditing.leakage import audit_features
+from csad.auditing.measured import by_cell, by_group, measure
+from csad.auditing.verdicts import Verdict, untold
+from csad.errors import InputError
+
+QUICK = Settings(probes=("linear",), repeats=20)
+NAMES = ("no", "yes")
+
+
+def rows(count: int = 600, seed: int = 0) -> tuple[Facts, np.ndarray]:
+    """Independent target and gender, an age, and a layer of noise."""
+    generator = np.random.default_rng(seed)
+    y, gender = generator.integers(2, size=(2, count))
+    age = generator.normal(40, 10, size=count)
+    facts = Facts(Labels("target", y, NAMES), (Labels("gender", gender, ("f", "m")), Labels("age", age)))
+    return facts, generator.normal(size=(count, 3))
+
+
+def model(outputs: Outputs | None, count: int, **layers: np.ndarray) -> Model:
+    return Model(outputs, layers, np.arange(count))
+
+
+def test_the_verdict_is_on_the_prediction_whatever_the_layers_know() -> None:
+    facts, noise = rows(3000)
+    knowing = noise + 3 * facts.biases[0].values[:, None]
+    found = audit_arrays(model(Outputs(facts.target.values), 3000, h=knowing), facts, QUICK)
+    states = {(v.layer, v.bias): v.state for v in found.leakage.verdicts}
+    assert found.deployed == "prediction"
+    assert states["h", "gender"] == "leaks"
+    # The prediction is the target itself, of which rows that are compared have the same.
+    assert found.state == states["prediction", "gender"] == states["prediction", "age"] == "no evidence of leakage"
+    assert str(found).startswith("NO EVIDENCE OF LEAKAGE. No fresh reader tells gender from prediction among rows")
+
+
+def test_a_prediction_that_is_the_bias_leaks() -> None:
+    facts, _ = rows()
+    found = audit_arrays(model(Outputs(facts.biases[0].values), 600), facts, QUICK)
+    assert found.state == "leaks"
+    assert found.words.startswith("LEAKS. A fresh reader tells gender from prediction")
+    assert "age" not in found.words
+
+
+def test_without_predictions_the_last_layer_is_what_is_deployed_and_there_are_no_figures() -> None:
+    facts, noise = rows(60)
+    found = audit_arrays(model(None, 60, h=noise, h_y=noise[:, :1]), facts, QUICK)
+    assert (found.deployed, found.state) == ("h_y", "cannot tell")
+    assert (found.figures, found.groups, found.cells, found.alignment) == ({}, (), (), ())
+    assert found.needed_rows is not None
+    assert found.needed_rows > 60
+    with pytest.raises(InputError, match="neither predictions nor features"):
+        audit_arrays(model(None, 60), facts, QUICK)
+
+
+def test_the_gravest_verdict_is_the_verdict_of_all() -> None:
+    few = replace(untold("h", "age", "rows lack"), needed_rows=500)
+    leak, none = (
+        replace(few, state=state, words=state, needed_rows=None) for state in ("leaks", "no evidence of leakage")
+    )
+    assert overall([none, few, leak])[0] == "leaks"
+    assert overall([none, few, replace(few, needed_rows=70)]) == (
+        "cannot tell",
+        f"CANNOT TELL. {few.words} {few.words}",
+        500,
+    )
+    assert overall([few, untold("h", "race", "one label")])[2] is None  # no number of rows would do
+    assert overall([none])[0] == "no evidence of leakage"
+
+
+def test_figures_of_groups_and_cells_are_those_of_the_hand() -> None:
+    target = Labels("target", np.array([0, 0, 0, 0, 1, 1, 1, 1]), NAMES)
+    gender = Labels("gender", np.array([0, 0, 1, 1, 0, 0, 1, -1]), ("f", "m"))
+    outputs = Outputs(np.array([0, 1, 0, 0, 1, 1, 0, 1]))
+    facts = Facts(target, (gender,))
+    cells = {(c.group, c.target): (c.accuracy.value, c.rows) for c in by_cell(outputs, facts, QUICK)}
+    assert cells == {("f", "no"): (0.5, 2), ("f", "yes"): (1.0, 2), ("m", "no"): (1.0, 2), ("m", "yes"): (0.0, 1)}
+    groups = {g.group: (g.rows, g.figures["accuracy"].value) for g in by_group(outputs, facts, QUICK)}
+    assert groups == {"f": (4, 0.75), "m": (3, pytest.approx(2 / 3))}
+    figures = measure(outputs, facts, QUICK)
+    assert figures["accuracy"].value == 0.75
+    assert figures["gap_gender_max"].value == 1.0
+    assert all(f.low <= f.value <= f.high for f in figures.values() if f.low is not None and f.high is not None)
+
+
+def test_a_cell_of_few_rows_that_are_all_right_is_not_said_to_be_sure() -> None:
+    # Wilson's interval by hand for 4 of 4 at z = 1.96: from 4 / (4 + 1.96²) = .5101 to 1.
+    facts = Facts(Labels("target", np.zeros(4, int), NAMES), (Labels("gender", np.zeros(4, int), ("f",)),))
+    (cell,) = by_cell(Outputs(np.zeros(4, int)), facts, QUICK)
+    assert (cell.accuracy.low, cell.accuracy.high) == (pytest.approx(0.5101, abs=1e-4), 1.0)
+    (person,) = by_cell(Outputs(np.zeros(4, int)), replace(facts, same=np.array([0, 0, 1, 1])), QUICK)
+    assert person.accuracy.low == pytest.approx(2 / (2 + 1.96**2), abs=1e-4)
+
+
+def test_calibration_is_told_for_each_group() -> None:
+    generator = np.random.default_rng(1)
+    yes = np.full(4000, 0.8)
+    gender = generator.integers(2, size=4000)
+    y = (generator.random(4000) < np.where(gender == 0, 0.8, 0.6)).astype(int)
+    facts = Facts(Labels("target", y, NAMES), (Labels("gender", gender, ("f", "m")),))
+    told = by_group(Outputs(np.ones(4000, int), np.column_stack([1 - yes, yes])), facts, QUICK)
+    assert {g.group: round(g.figures["ece"].value, 1) for g in told} == {"f": 0.0, "m": 0.2}
+
+
+def test_a_number_has_its_fifths_as_groups_and_unknown_ones_are_in_none() -> None:
+    age = Labels("age", np.append(np.arange(1.0, 101.0), [np.nan, np.nan]))
+    groups = age.grouped(age.cuts())
+    assert groups.names == ("≤ 20.8", "20.8 … 40.6", "40.6 … 60.4", "60.4 … 80.2", "> 80.2")
+    assert np.bincount(groups.values[:-2]).tolist() == [20, 20, 20, 20, 20]
+    assert groups.values[-2:].tolist() == [-1, -1]
+    nobody = Labels("age", np.full(3, np.nan))
+    assert nobody.grouped(nobody.cuts()).values.tolist() == [-1, -1, -1]
+
+
+def test_a_target_that_is_a_number_has_an_error_for_each_group() -> None:
+    facts, noise = rows(200)
+    facts = replace(facts, target=Labels("target", noise[:, 0]))
+    found = audit_arrays(model(Outputs(noise[:, 0] + facts.biases[0].values), 200), facts, QUICK)
+    errors = {g.group: g.figures["mean_squared_error"].value for g in found.groups if g.bias == "gender"}
+    assert errors == {"f": 0.0, "m": pytest.approx(1.0)}
+    assert found.among == "all"
+    assert "The target is a number" in found.notes[0]
+    assert (found.cells, found.alignment) == ((), ())
+
+
+def test_at_most_so_many_rows_are_probed_and_whole_persons_of_them() -> None:
+    facts, noise = rows(300)
+    persons = replace(facts, same=np.arange(300) // 3)
+    settings = replace(QUICK, most_rows=90)
+    probed = persons.probed(settings)
+    assert len(probed) == 90
+    assert set(np.bincount(probed // 3)[np.unique(probed // 3)]) == {3}
+    found = audit_arrays(Model(Outputs(facts.target.values), {"h": noise[probed]}, probed), persons, settings)
+    assert (found.rows, found.probed) == (300, 90)
+    (note,) = found.notes
+    assert note.startswith("Read on 90 of 300 rows, drawn at random from those of which a bias is known")
+    assert {r.rows for v in found.leakage.verdicts for r in v.readings} == {90}
+
+
+def test_a_model_against_itself_differs_by_nothing() -> None:
+    facts, noise = rows(300)
+    one = model(Outputs(facts.target.values), 300, x=noise, h=noise)
+    comparison = audit_arrays(one, facts, QUICK, against=("itself", one)).comparison
+    assert comparison is not None
+    assert {r.layer for r in comparison.readings} == {"h", "prediction"}  # x is the same for both
+    assert all((r.auc.difference, r.auc.low, r.auc.high) == (0, 0, 0) for r in comparison.readings)
+    assert all((f.difference, f.low, f.high) == (0, 0, 0) for f in comparison.figures.values())
+
+
+def test_a_model_that_leaks_less_and_errs_less_is_found_so_draw_by_draw() -> None:
+    facts, noise = rows(2000)
+    y, gender = facts.target.values, facts.biases[0].values
+    generator = np.random.default_rng(3)
+    leaning = np.where(generator.random(2000) < 0.3, gender, y)
+    fair = np.where(generator.random(2000) < 0.1, 1 - y, y)
+    mine, other = model(Outputs(fair), 2000, h=noise), model(Outputs(leaning), 2000, h=noise + gender[:, None])
+    found = audit_arrays(mine, facts, QUICK, against=("vanilla", other))
+    assert found.comparison is not None
+    auc = {(r.layer, r.bias): r.auc for r in found.comparison.readings}["h", "gender"]
+    assert auc.other > 0.8
+    assert auc.low is not None
+    assert auc.high is not None
+    assert auc.low < auc.difference < auc.high < -0.2
+    gap = found.comparison.figures["gap_gender_max"]
+    assert gap.difference == pytest.approx(gap.value - gap.other)
+    assert gap.high is not None
+    assert gap.high < 0
+
+
+def test_draws_are_of_the_same_rows_whatever_else_is_read() -> None:
+    facts, noise = rows(200)
+    biases = {"gender": facts.biases[0].values}
+    alone = audit_features({"h": noise}, biases, probes=("linear",))
+    many = audit_features({f"h{k}": noise for k in range(30)} | {"h": noise}, biases, probes=("linear",))
+    (difference,) = compare_readings(alone, many)
+    assert (difference.layer, difference.auc.low, difference.auc.high) == ("h", 0.0, 0.0)
+
+
+def test_an_audit_is_plain_json_and_the_same_seed_gives_the_same() -> None:
+    facts, noise = rows(150)
+    one = model(Outputs(facts.target.values), 150, h=noise)
+    first, second = (audit_arrays(one, facts, QUICK, against=("other", one)).as_dict() for _ in range(2))
+    assert first == second
+    assert json.loads(json.dumps(first, allow_nan=False)) == first
+
+
+@pytest.mark.parametrize(
+    "change, words",
+    [
+        ({"among": "tagret"}, "Nearest: target"),
+        ({"repeats": 0}, "1 repeat or more"),
+        ({"seed": -1}, "a seed from 0"),
+        ({"margin": 0.5}, "a margin between 0 and .25"),
+        ({"probes": ()}, "one probe at least"),
+    ],
+)
+def test_settings_that_cannot_be_used_are_told_at_once(change: dict[str, object], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        Settings(**change)  # type: ignore[arg-type]
+
+
+def test_untold_verdicts_have_no_readings() -> None:
+    facts = Facts(Labels("target", np.arange(40) % 2, NAMES), (Labels("race", np.zeros(40, int), ("a",)),))
+    found = audit_arrays(model(Outputs(np.arange(40) % 2), 40), facts, QUICK)
+    (verdict,) = found.leakage.verdicts
+    assert isinstance(verdict, Verdict)
+    assert (found.state, verdict.readings, found.needed_rows) == ("cannot tell", (), None)
