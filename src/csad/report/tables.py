@@ -147,11 +147,11 @@ def captions(table: ResultTable) -> list[str]:
 def as_markdown(table: ResultTable) -> str:
     """The title, the table and its captions in GitHub's Markdown."""
     headings, rows = as_rows(table)
-    lines = [[_markdown(text) for text in row] for row in [headings, *rows]]
+    lines = [[markdown_text(text) for text in row] for row in [headings, *rows]]
     lines.insert(1, [":--", *(":-:" for _ in headings[1:])])
     body = [f"| {' | '.join(line)} |" for line in lines]
-    notes = [f"- {_markdown(caption)}" for caption in captions(table)]
-    return "\n".join([f"### {_markdown(table.title)}", "", *body, "", *notes]) + "\n"
+    notes = [f"- {markdown_text(caption)}" for caption in captions(table)]
+    return "\n".join([f"### {markdown_text(table.title)}", "", *body, "", *notes]) + "\n"
 
 
 def as_latex(table: ResultTable) -> str:
@@ -218,7 +218,7 @@ def metric_label(table: ResultTable, metric: str) -> str:
     return table.labels.get(metric, metric.replace("_", " "))
 
 
-def _markdown(text: str) -> str:
+def markdown_text(text: str) -> str:
     """Text on one line in which nothing is markup; an underscore inside a word is none anyway."""
     return re.sub(r"[\\`*|<\[\]~#$]|&(?=#?\w+;)|(?<![^\W_])_|_(?![^\W_])", r"\\\g<0>", " ".join(text.split()))
 

@@ -10,7 +10,7 @@ from statistics import fmean, stdev
 from csad.report.drawing import NO_BREAK, finite, percent
 
 
-def _listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
     """``a, b and c``."""
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
@@ -34,7 +34,7 @@ def verdict(accuracies: Sequence[tuple[str, float]]) -> str:
     opening = f"On test digits in random colours, {ours[0]} is right {_whole(ours[1])}{NO_BREAK}% of the time"
     if not others:
         return f"{opening}. No other model ran to compare it with."
-    rest = _listed([f"{name} {_whole(accuracy)}{NO_BREAK}%" for name, accuracy in others])
+    rest = listed([f"{name} {_whole(accuracy)}{NO_BREAK}%" for name, accuracy in others])
     best, accuracy = max(others, key=lambda pair: pair[1])
     if abs(ours[1] - accuracy) < 0.01:
         pair = f"{ours[0]} and {best} are" if len(others) > 1 else "they are"
@@ -53,7 +53,7 @@ def leak_sentence(features: str, scores: Mapping[str, Sequence[float]], chances:
     if not means:
         return ""
     chance = f"; chance is {percent(fmean(chances))}" if chances else ""
-    return f"On {features} the probe is right {_listed(means)}, as a mean over the channels{chance}."
+    return f"On {features} the probe is right {listed(means)}, as a mean over the channels{chance}."
 
 
 def across_seeds(seeds: Sequence[Mapping[str, object]]) -> str:
@@ -65,7 +65,7 @@ def across_seeds(seeds: Sequence[Mapping[str, object]]) -> str:
         mean, deviation = mean_and_deviation(rate(row.get(name)) for row in seeds)
         if finite(mean) and finite(deviation):
             results.append(f"{name} {percent(mean, 1)} ± {100 * deviation:.1f}")
-    return f"Over {len(seeds)} seeds: {_listed(results)}." if results else ""
+    return f"Over {len(seeds)} seeds: {listed(results)}." if results else ""
 
 
 def rate(value: object) -> float | None:

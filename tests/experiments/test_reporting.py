@@ -1,0 +1,157 @@
+"""What a report gathers of real runs: audits that still hold are used, others are made, none is lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from people_tables import write_people
+
+import csad
+from csad.errors import InputError
+from csad.experiments.audits.found import kept_audit
+from csad.experiments.reports.reporting import findings_of
+from csad.experiments.run import load
+
+SETTINGS = {
+    "data.target": "income", "data.bias": ("gender",), "data.drop": ("who", "family"), "data.split": "fold",
+    "train.target_epochs": 4, "train.pretrain_rate": 0.02, "train.batch_size": 16, "train.epochs": 1,
+}  # fmt: skip
+FOLDS = ["validation" if k % 8 == 7 else "test" if k % 8 < 4 else "train" for k in range(80)]
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("reported")
+    people = write_people(place / "people.csv", {"fold": FOLDS})
+    for name, seed, drop in (("main", 0, ()), ("before", 1, ()), ("other", 0, ("age",))):
+        settings = SETTINGS | {"data.drop": ("who", "family", *drop)}
+        csad.train(people, "vanilla", seed=seed, settings=settings, out=place / name)
+    findings_of([load(place / "main")], against=load(place / "before"))
+    return place
+
+
+@pytest.fixture
+def runs(trained: Path, tmp_path: Path) -> Path:
+    """Copies that a test may change, times of files and all; the audit names its rival by its place."""
+    shutil.copytree(trained, tmp_path / "runs")
+    place = tmp_path / "runs" / "main" / "audit.json"
+    found, times = json.loads(place.read_text()), place.stat()
+    place.write_text(json.dumps(found | {"against": str(tmp_path / "runs" / "before")}))
+    os.utime(place, (times.st_atime, times.st_mtime))
+    return tmp_path / "runs"
+
+
+def gathered(runs: Path, *names: str, **options: Any) -> Any:
+    return findings_of([load(runs / name) for name in names], **options)
+
+
+def test_audits_that_still_hold_are_used_and_not_touched(runs: Path) -> None:
+    before = {name: (runs / name / "audit.json").stat().st_mtime_ns for name in ("main", "before")}
+    found = gathered(runs, "main", against=load(runs / "before"))
+    assert found.notes == []
+    assert found.main.audit["comparison"]["against"] == "vanilla seed 1"
+    assert {name: (runs / name / "audit.json").stat().st_mtime_ns for name in before} == before
+    assert [run.name for run in found.pair] == ["vanilla seed 1", "vanilla seed 0"]
+
+
+@pytest.mark.parametrize(
+    "how, why",
+    [
+        ("missing", "none yet"),
+        ("older", "older than its checkpoint"),
+        ("broken", "cannot be read"),
+        ("lacking", "lacks words"),
+        ("edited", "cannot be read"),
+    ],
+)
+def test_why_an_audit_does_not_hold_is_told(runs: Path, how: str, why: str) -> None:
+    place = runs / "before" / "audit.json"
+    edited = json.loads(place.read_text())
+    edited["leakage"]["verdicts"][0].pop("readings")
+    texts = {"broken": "{", "lacking": json.dumps({"state": "leaks"}), "edited": json.dumps(edited)}
+    if how == "missing":
+        place.unlink()
+    elif how == "older":
+        os.utime(place, (1, 1))
+    else:
+        place.write_text(texts[how])
+    found = kept_audit(load(runs / "before"))
+    assert found.audit is None
+    assert why in found.why
+
+
+def test_an_audit_that_does_not_hold_is_made_again_kept_and_said(runs: Path) -> None:
+    place = runs / "before" / "audit.json"
+    place.write_text("{")
+    os.utime(place, (1, 1))
+    said: list[str] = []
+    found = gathered(runs, "before", tell=said.append)
+    assert "since its audit.json is older than its checkpoint; it is now in audit.json." in found.notes[0]
+    assert said[0] == "Auditing vanilla seed 1: its audit.json is older than its checkpoint …"
+    assert json.loads(place.read_text()) == found.main.audit
+    assert kept_audit(load(runs / "before")).audit == found.main.audit
+
+
+def test_an_audit_of_the_users_own_making_sets_the_rule_for_all_and_is_never_written_over(runs: Path) -> None:
+    from csad.auditing.audited import Settings
+    from csad.experiments.audits.of_run import audit_run, keep
+
+    run = load(runs / "main")
+    mine = audit_run(run, split="train", settings=Settings("all", margin=0.1)).as_dict()
+    keep(mine | {"split": "train", "against": None}, runs / "main")
+    kept = (runs / "main" / "audit.json").read_bytes()
+    found = gathered(runs, "main", against=load(runs / "before"))
+    for told in found.runs:
+        assert (told.audit["split"], told.audit["among"], told.audit["leakage"]["margin"]) == ("train", "all", 0.1)
+    assert found.main.audit["comparison"] is not None
+    assert (runs / "main" / "audit.json").read_bytes() == kept
+    assert json.loads((runs / "before" / "audit.json").read_text())["split"] == "test"
+    assert all("stays as it is" in note for note in found.notes)
+
+
+def test_the_columns_of_both_runs_are_weighed_on_the_same_rows(runs: Path) -> None:
+    found = gathered(runs, "main", against=load(runs / "before"))
+    assert [one.column for one in found.importance] == ["age", "city", "hours"]
+    assert all(set(one.loss) == {"vanilla seed 0", "vanilla seed 1"} for one in found.importance)
+    assert found.shown is None
+    assert max(mean for one in found.importance for mean, _ in one.loss.values()) > 0
+
+
+def test_a_run_named_twice_is_told_once(runs: Path) -> None:
+    found = gathered(runs, "main", "main", "before")
+    assert [run.name for run in found.runs] == ["vanilla seed 0", "vanilla seed 1"]
+    assert found.before is None  # a vanilla run is held against none unasked
+
+
+def test_curves_settings_and_data_are_told_without_any_path(runs: Path) -> None:
+    found = gathered(runs, "main")
+    assert set(found.main.curves) == {"target"}
+    assert found.main.held_out["accuracy"][-1][1] > 0.4
+    assert found.main.settings["train"]["target_epochs"] == "4"
+    assert found.data["rows"] == "train 30, validation 10, test 40"
+    assert found.data["bias gender"] == "2 classes: f, m"
+    assert [line[0] for line in found.columns][:3] == ["who", "income", "gender"]
+    assert str(runs) not in repr((found.title, found.main.settings, found.main.facts, found.data))
+
+
+def test_runs_on_other_data_and_a_run_against_itself_are_refused(runs: Path) -> None:
+    with pytest.raises(InputError, match="compared on the same data"):
+        gathered(runs, "main", "other")
+    with pytest.raises(InputError, match="cannot be held against itself"):
+        gathered(runs, "main", against=load(runs / "main"))
+
+
+def test_a_map_of_a_few_pictures_would_show_them_and_is_drawn_only_where_data_may_be_shown(tmp_path: Path) -> None:
+    settings = {"train.target_epochs": 1, "train.epochs": 0, "data.rows": 24}
+    csad.train("toy-image", "vanilla", settings=settings, out=tmp_path / "few")
+    found = gathered(tmp_path, "few")
+    assert found.attention is None
+    assert "in the mean of 12 rows a single one could be seen" in found.notes[-1]
+    shown = gathered(tmp_path, "few", show_data=True)
+    assert shown.attention is not None
+    assert shown.attention.rows == 12
