@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: venv demo test lint docs bench clean
+.PHONY: venv demo test page-test lint docs bench clean
 
 venv: $(READY)
 
@@ -24,6 +24,11 @@ lint: $(READY)
 
 test: lint
 	$(BIN)/python -m pytest -n 2
+	@$(BIN)/python tests/report/browser.py
+
+# The report's page in a real browser, which must be there: Chromium or Chrome, or what CSAD_BROWSER names.
+page-test: $(READY)
+	CSAD_PAGE_TEST=1 $(BIN)/python -m pytest tests/report/test_run_page_in_browser.py
 
 docs: $(READY)
 	$(BIN)/python docs/write.py

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from csad.data.tables.own import from_table
     from csad.errors import InputError
     from csad.estimator import DebiasedClassifier
+    from csad.experiments.audits.audit import audit
     from csad.experiments.check import check
     from csad.experiments.listeners import TrainingWarning
     from csad.experiments.reproduce import reproduce
@@ -34,6 +35,7 @@ __version__ = "0.1.0"
 # Public names are imported when first used: ``import csad`` is quick and loads nothing it may not need.
 _HOMES = {
     "train": "csad.experiments.train",
+    "audit": "csad.experiments.audits.audit",
     "sweep": "csad.experiments.sweep",
     "reproduce": "csad.experiments.reproduce",
     "check": "csad.experiments.check",
@@ -65,6 +67,7 @@ __all__ = [
     "Task",
     "TrainingWarning",
     "__version__",
+    "audit",
     "check",
     "evaluate",
     "from_arrays",

@@ -173,7 +173,7 @@ def test_the_authors_preset_trains_on_all_digits_and_keeps_the_last_batch() -> N
 
 
 def test_a_task_without_a_file_has_no_settings_of_its_own() -> None:
-    assert experiment("toy-table") == {}
+    assert experiment("toy-image") == {}
     assert experiment("../experiments/digits") == {}
     assert {"colored-mnist", "digits"} <= set(experiments()) <= set(DATASETS.names())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import json
 import sys
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R = TypeVar("R")
+# What a disk answers that is full, broken or not to be written to: no fault of the program's.
+DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO}
 PLAIN_EVERY = 5.0  # seconds between progress lines where there is no terminal
 
 
@@ -38,6 +41,12 @@ def one_sentence(command: Callable[P, R]) -> Callable[P, R]:
             raise _fail(f"Stopped. {stop if isinstance(stop, Interrupted) else ''}".strip(), 130, kwargs) from None
         except Diverged as error:
             raise _fail(str(error), 1, kwargs) from None
+        except OSError as error:
+            if error.errno not in DISK:
+                raise
+            place = error.filename or "What there is to keep"
+            advice = "make room, or give another place"
+            raise _fail(f"{place} cannot be written ({error.strerror}): {advice}.", 1, kwargs) from None
 
     return guarded
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from csad.cli.completion import tables
 from csad.cli.console import Console, one_sentence
 from csad.cli.options import DataRoot, Deterministic, Device, Json, KeepWeights, NoRecord, Overrides, Quiet
 from csad.errors import InputError
@@ -14,7 +15,7 @@ from csad.errors import InputError
 
 @one_sentence
 def reproduce(
-    table: Annotated[str, typer.Argument(metavar="TABLE", help="csad list tables.")],
+    table: Annotated[str, typer.Argument(metavar="TABLE", help="csad list tables.", autocompletion=tables)],
     methods: Annotated[str, typer.Option(help="Some rows only: csad,vanilla.")] = "",
     columns: Annotated[str, typer.Option(help="Some columns only: 0.020,0.050.")] = "",
     seeds: Annotated[

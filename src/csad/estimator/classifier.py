@@ -191,12 +191,13 @@ class DebiasedClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # t
             "train.batch_size": self.batch_size,
             "train.rate": self.rate,
         }
-        own = {name: value for name, value in params.items() if value is not None}
+        own: dict[str, Any] = {name: value for name, value in params.items() if value is not None}
         if twice := sorted(own.keys() & settings.keys()):
             raise InputError(f"{twice[0]} is given twice, as a parameter and in settings; give it once.")
-        batch = max(LEAST_BATCH, n // BATCHES)
-        if batch < Course().batch_size and not {"batch_size", "train.batch_size"} & (own | settings).keys():
-            own["train.batch_size"] = batch
+        if not {"batch_size", "train.batch_size"} & (own | settings).keys():
+            own["train.batch_size"] = min(Course().batch_size, max(LEAST_BATCH, n // BATCHES))
+        if not {"balance", "train.balance"} & settings.keys():
+            own["train.balance"] = ""  # how often a row is drawn is what the weights say
         return settings | own
 
     def _seed(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,9 @@ from csad.data.arrays import from_npz
 from csad.data.samples import Dataset, Task
 from csad.data.tables.files import is_table_file
 from csad.data.tables.own import table_from_settings
+from csad.data.tables.own_pictures import pictures_from_settings
 from csad.errors import InputError, unknown
+from csad.experiments.defaults import kind_defaults
 from csad.experiments.plan import Plan, check_given, data_settings, experiment, resolve
 from csad.experiments.values import settings_of
 from csad.methods.method import Method
@@ -21,7 +23,6 @@ from csad.methods.terms import outputs
 from csad.nets.parts import Nets
 from csad.registry import DATASETS, METHODS
 
-PHOTO = 48  # pixels: from here on an image is too large for the small nets
 Reader = Callable[[str, Mapping[str, Any]], Dataset]  # a data set by name and settings
 
 
@@ -31,20 +32,20 @@ def plan_run(
     """The data set and the whole settings of a run; what is wrong with the settings is said before data are read."""
     METHODS[method]
     if isinstance(task, Dataset):
-        return task, resolve(method, None, _kind_defaults(task), given, preset)
-    maker, file = maker_of(str(task)), experiment(str(task))
+        return task, resolve(method, None, kind_defaults(task), given, preset)
+    maker, file = maker_of(str(task), given), experiment(str(task))
     if file:
         plan = resolve(method, maker, file, given, preset)
         return reader(str(task), plan.data), plan
     # Without a file of its own a task takes the defaults of its kind, which its data tell.
     check_given(method, maker, given)
     dataset = reader(str(task), data_settings(maker, given))
-    return dataset, resolve(method, maker, _kind_defaults(dataset), given, preset)
+    return dataset, resolve(method, maker, kind_defaults(dataset), given, preset)
 
 
 def read(name: str, settings: Mapping[str, Any], data_root: Path | None = None) -> Dataset:
-    """The data set of that name, or the .npz file."""
-    maker = maker_of(name)
+    """The data set of that name, or of the file."""
+    maker = maker_of(name, settings)
     known = settings_of(maker)
     for key in settings:  # of a run's config, which may be older than the data set
         if key not in known:
@@ -69,21 +70,22 @@ def build(task: Task, method: str, plan: Plan, seed: int, backbone: nn.Module | 
     return made
 
 
-def maker_of(name: str) -> Any:
-    """The function that makes the data set of that name."""
+def is_file(name: str) -> bool:
+    """Whether a task is a file of the user's: arrays, or a table."""
+    return name.endswith(".npz") or is_own_table(name)
+
+
+def is_own_table(name: str) -> bool:
+    """Whether a task is a table of the user's."""
+    return name not in DATASETS and is_table_file(name)
+
+
+def maker_of(name: str, given: Collection[str] = ()) -> Any:
+    """The function that makes the data set of that name; of a table with the setting ``image``, one of pictures."""
     if name.endswith(".npz"):
         return from_npz
-    if name not in DATASETS and is_table_file(name):
-        return table_from_settings
+    if is_own_table(name):
+        return pictures_from_settings if {"image", "data.image"} & set(given) else table_from_settings
     if name not in DATASETS and Path(name).suffix:
         raise InputError(f"{name} cannot be read: give an .npz file of arrays x, y and b, or a table (.csv, .parquet).")
     return DATASETS[name]
-
-
-def _kind_defaults(dataset: Dataset) -> dict[str, Any]:
-    kinds = {1: "table", 2: "series", 3: "image"}
-    shape = dataset.task.shape
-    if len(shape) not in kinds:
-        raise InputError(f"x must hold rows, series or images (2 to 4 dimensions), not {len(shape) + 1} dimensions.")
-    photo = len(shape) == 3 and min(shape[1:]) >= PHOTO
-    return experiment("kinds/photo" if photo else f"kinds/{kinds[len(shape)]}")

@@ -1,4 +1,4 @@
-"""A run is a folder: config.toml, log.jsonl, checkpoint/, result.json. Nothing in it is a pickle."""
+"""A run is a folder: config.toml, preparation.json, log.jsonl, checkpoint/, result.json. Nothing is a pickle."""
 
 from __future__ import annotations
 
@@ -11,8 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from csad.data.pairs import Related
-from csad.data.samples import Classes, Number, Task
+from csad.data.samples import Classes, Dataset, Number, Task
+from csad.data.tables.owned import OwnTable
+from csad.data.tables.pictures import PicturePreparation, preparation_from
+from csad.data.tables.preparation import Preparation
 from csad.errors import InputError
+from csad.experiments.sealed import sealed, unsealed
 from csad.experiments.values import toml
 
 
@@ -26,6 +30,11 @@ class Folder:
     def config(self) -> Path:
         """The resolved settings: enough to run it again."""
         return self.path / "config.toml"
+
+    @property
+    def preparation(self) -> Path:
+        """How the rows of a table of one's own become x; no other run has it."""
+        return self.path / "preparation.json"
 
     @property
     def log(self) -> Path:
@@ -42,6 +51,13 @@ class Folder:
         """The figures, once the run has come to its end."""
         return self.path / "result.json"
 
+    def check_free(self, *, resume: bool, force: bool) -> None:
+        """Nothing, or an error where plainly no run can begin: better before data are read, which may take long."""
+        if self.path.exists() and not self.path.is_dir():
+            raise self._not_ours()
+        if not resume and not force and self._holds_run():
+            raise self._taken()
+
     def check(self, config: Mapping[str, Any], *, resume: bool, force: bool) -> bool:
         """Whether there is an earlier sitting to go on from; an error where none may begin. Nothing is written."""
         if resume and force:
@@ -51,27 +67,36 @@ class Folder:
                 self._same(config)
                 return True
             if not force:
-                raise InputError(
-                    f"{self.path} already holds a run: give --resume to go on with it, --force to begin anew, "
-                    "or another --out."
-                )
+                raise self._taken()
         elif self.path.exists() and (not self.path.is_dir() or self._holds_others()):
-            raise InputError(f"{self.path} exists and is not a run of csad: give another --out.")
+            raise self._not_ours()
         elif resume:
             raise InputError(f"{self.path} holds no run to go on with: leave --resume out to begin one.")
         return False
 
-    def begin(self, config: Mapping[str, Any], *, resume: bool, force: bool) -> bool:
-        """Whether there is an earlier sitting to go on from; an existing run is never overwritten unasked."""
-        if self.check(config, resume=resume, force=force):
-            return True
+    def begin(self, config: Mapping[str, Any], *, resume: bool, force: bool, dataset: Dataset | None = None) -> bool:
+        """Whether there is an earlier sitting to go on from; an existing run is never overwritten unasked.
+
+        Of a ``dataset`` that is a table of one's own, the preparation is written beside the config.
+        """
+        again = self.check(config, resume=resume, force=force)
         try:
-            self._empty()
-            self.path.mkdir(parents=True, exist_ok=True)
-            write_whole(self.config, toml(dict(config)))
+            if not again:
+                self._empty()
+                self.path.mkdir(parents=True, exist_ok=True)
+                write_whole(self.config, toml(dict(config)))
+            if isinstance(dataset, OwnTable):
+                write_whole(self.preparation, sealed(dataset.preparation.to_dict()))
         except OSError as error:
             raise InputError(f"{self.path} cannot be written ({error.strerror}): give another --out.") from error
-        return False
+        return again
+
+    def _taken(self) -> InputError:
+        advice = "give --resume to go on with it, --force to begin anew, or another --out"
+        return InputError(f"{self.path} already holds a run: {advice}.")
+
+    def _not_ours(self) -> InputError:
+        return InputError(f"{self.path} exists and is not a run of csad: give another --out.")
 
     def _empty(self) -> None:
         """Removes what the run holds; its config last, so that it is a run until it is gone."""
@@ -100,6 +125,12 @@ class Folder:
             return tomllib.loads(self.config.read_text(encoding="utf-8"))
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise InputError(f"{self.config} cannot be read ({error}): train the run again.") from error
+
+    def read_preparation(self) -> Preparation | PicturePreparation | None:
+        """How rows become x, of a run that was trained on a table of one's own."""
+        if not self.preparation.exists():
+            return None
+        return preparation_from(unsealed(self.preparation))
 
     def read_result(self) -> dict[str, Any] | None:
         """The figures of a run that came to its end."""

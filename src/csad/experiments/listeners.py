@@ -43,3 +43,35 @@ class Silent:
     def warn(self, text: str) -> None:
         """A TrainingWarning."""
         warnings.warn(text, TrainingWarning, stacklevel=2)
+
+
+class Unadvised:
+    """Passes on how trainings go, but not their advice: of runs of which only one will be kept."""
+
+    def __init__(self, listener: Listener) -> None:
+        self.title = ""
+        self._listener = listener
+        self._own_title = getattr(listener, "title", "")
+
+    def say(self, text: str) -> None:
+        """The line, to a listener that shows any."""
+        if hasattr(self._listener, "say"):
+            self._listener.say(text)
+
+    def close(self) -> None:
+        """The end of what is shown; the listener has its own title again."""
+        if hasattr(self._listener, "close"):
+            self._listener.close()
+        self._entitle(self._own_title)
+
+    def progress(self, stage: Stage, place: Place, steps: int, losses: dict[str, float]) -> None:
+        """The progress, under the present title."""
+        self._entitle(self.title)
+        self._listener.progress(stage, place, steps, losses)
+
+    def warn(self, text: str) -> None:
+        """Nothing: whose run is kept hears its advice then."""
+
+    def _entitle(self, title: str) -> None:
+        if hasattr(self._listener, "title"):
+            self._listener.title = title

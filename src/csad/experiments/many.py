@@ -12,6 +12,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypedDict
 
+from torch import nn
+
 from csad.data.check import check_trainable
 from csad.data.samples import Dataset
 from csad.errors import Diverged
@@ -22,6 +24,7 @@ from csad.experiments.listeners import Silent, Teller
 from csad.experiments.plan import Plan
 from csad.experiments.pretraining import Pretrained, common_stages, key, moved_parts
 from csad.experiments.probing import LEAKAGE
+from csad.experiments.reading import OWN
 from csad.experiments.train import config_of
 from csad.methods.method import Method
 from csad.training import checkpoint
@@ -47,13 +50,15 @@ class Wanted:
     seed: int
     plan: Plan
     out: Path
-    split: str = ""
-    metrics: tuple[str, ...] = ()  # figures of that split which its result must hold
+    splits: tuple[str, ...] = ()
+    metrics: tuple[str, ...] = ()  # figures of each of these splits which its result must hold
+    dataset: Dataset | None = None  # where it has been read, or was given from Python
+    backbone: nn.Module | None = None  # a module of the user's own, of which a copy is trained
 
     @property
     def probed(self) -> tuple[str, ...]:
         """The splits on which fresh readers look for the bias: it costs seconds, so only where it is asked for."""
-        return (self.split,) if LEAKAGE.keys() & set(self.metrics) else ()
+        return self.splits if LEAKAGE.keys() & set(self.metrics) else ()
 
 
 @dataclass(frozen=True)
@@ -73,8 +78,8 @@ class Ready:
     def lacking(self) -> list[str]:
         """The wanted figures that its result does not hold, or not yet."""
         found = self.folder.read_result()
-        held = found["metrics"].get(self.wanted.split, {}) if found else {}
-        return [metric for metric in self.wanted.metrics if metric not in held]
+        held = [found["metrics"].get(split, {}) if found else {} for split in self.wanted.splits]
+        return [metric for metric in self.wanted.metrics if any(metric not in own for own in held)]
 
     def result(self) -> dict[str, Any] | None:
         """What it came to, once it is finished and holds every figure that is wanted."""
@@ -135,15 +140,16 @@ class Campaign:
 
     def ready(self, wanted: Wanted, *, resume: bool, force: bool) -> Ready:
         """The run with its data and fresh weights; bad settings, bad data and a folder in the way are told here."""
-        dataset = self.dataset(wanted.task, wanted.plan.data)
-        method = build(dataset.task, wanted.method, wanted.plan, wanted.seed)
+        dataset = self.dataset(wanted.task, wanted.plan.data) if wanted.dataset is None else wanted.dataset
+        method = build(dataset.task, wanted.method, wanted.plan, wanted.seed, wanted.backbone)
         if (id(dataset), method.needs_bias) not in self._checked:
             check_trainable(dataset, needs_bias=method.needs_bias)
             self._checked.add((id(dataset), method.needs_bias))
         if id(dataset) not in self._fingerprints:
             self._fingerprints[id(dataset)] = dataset.fingerprint()
         word = self._fingerprints[id(dataset)]
-        config = config_of(wanted.task, wanted.method, wanted.seed, wanted.plan, dataset, word)
+        plan = wanted.plan if wanted.backbone is None else wanted.plan.with_own_backbone(OWN)
+        config = config_of(wanted.task, wanted.method, wanted.seed, plan, dataset, word)
         ready = Ready(wanted, dataset, method, config)
         ready.folder.check(ready.config, resume=resume and ready.folder.config.exists(), force=force)
         return ready
@@ -151,7 +157,8 @@ class Campaign:
     def begin(self, runs: Sequence[Ready], *, resume: bool, force: bool) -> None:
         """Makes the folders, once it is known that all runs can be made."""
         for run in runs:
-            run.folder.begin(run.config, resume=resume and run.folder.config.exists(), force=force)
+            again = resume and run.folder.config.exists()
+            run.folder.begin(run.config, resume=again, force=force, dataset=run.dataset)
 
     def complete(self, runs: Sequence[Ready]) -> None:
         """Sees to finished runs that lack a figure: their weights give it, or they are begun anew."""
@@ -163,7 +170,7 @@ class Campaign:
                     measure_again(run, self.way)
                 else:
                     self.teller.say(f"{told}, and its weights were not kept: it is trained again.")
-                    run.folder.begin(run.config, resume=False, force=True)
+                    run.folder.begin(run.config, resume=False, force=True, dataset=run.dataset)
 
     def stacked(self, runs: Sequence[Ready]) -> list[list[Ready]]:
         """The runs that still have to be made, in stacks that fit into memory."""
@@ -175,7 +182,8 @@ class Campaign:
 
     def _split(self, alike: list[Ready]) -> list[list[Ready]]:
         first = alike[0]
-        if why_not_stacked(first.method):
+        # A net that is worth bf16 keeps a GPU busy by itself; convolutions of a stack would only be slower.
+        if first.method.course.precision == "bf16" or why_not_stacked(first.method):
             return [[run] for run in alike]
         data = {id(run.dataset): run.dataset.train.x.nbytes for run in alike}
         free = free_bytes(self.way.device) - sum(data.values())

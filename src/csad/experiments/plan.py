@@ -69,9 +69,9 @@ class Plan:
 
 
 def experiment(name: str) -> dict[str, Any]:
-    """The TOML file of a task, or nothing where it has none; ``kinds/table`` has the defaults of all tables."""
+    """The TOML file of a task, or nothing where it has none; ``kinds/table`` has those of tables of one's own."""
     folder = resources.files("csad.experiments")
-    names = [*experiments(), *(f"kinds/{kind}" for kind in ("table", "series", "image", "photo"))]
+    names = [*experiments(), *(f"kinds/{kind}" for kind in ("table", "small-table", "series", "image", "photo"))]
     return tomllib.loads((folder / f"{name}.toml").read_text(encoding="utf-8")) if name in names else {}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,14 +13,20 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from csad import __version__
 from csad.auditing.figures import figures
 from csad.auditing.metrics import consistency
 from csad.data.samples import UNKNOWN, Classes, Dataset, Samples, Task, as_float, to_tensor
+from csad.data.tables.given import given_table, is_raw
+from csad.data.tables.pictures import PicturePreparation
+from csad.data.tables.preparation import Preparation
 from csad.errors import InputError, unknown
-from csad.experiments.build import build, read
+from csad.experiments.build import build
 from csad.experiments.folder import Folder, task_from
 from csad.experiments.plan import SECTIONS, Plan
 from csad.experiments.probing import leakage
+from csad.experiments.reading import OWN as OWN
+from csad.experiments.reading import data_of as data_of
 from csad.methods.method import Method
 from csad.nets.weights import without_files
 from csad.training import checkpoint
@@ -28,8 +34,6 @@ from csad.training.batches import CHUNK
 from csad.training.device import choose_device, computing_in
 from csad.training.log import Log
 from csad.training.stack import Alone
-
-OWN = "own"  # what a config calls a task or a backbone that was given from Python
 
 
 @dataclass
@@ -42,6 +46,7 @@ class Run:
     log: Log
     folder: Path | None = None
     view: Callable[[Tensor], Tensor] = as_float
+    preparation: Preparation | PicturePreparation | None = None  # of a run that was trained on a table of one's own
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -50,9 +55,15 @@ class Run:
         return target.names if isinstance(target, Classes) else ()
 
     def predict(self, x: Any) -> NDArray[Any]:
-        """Class numbers (n,), whose names are in ``classes``; or numbers for a task that asks for one."""
+        """Class numbers (n,), whose names are in ``classes``; or numbers for a task that asks for one.
+
+        A run that was trained on a table of one's own takes raw values too, here and below: a dict of columns, dicts as
+        rows, or a data frame. A number is then what would stand in the table; of an array x, it is as it was learned.
+        """
         out = self._each(x, self.method.predict)
-        return np.asarray(out.argmax(1) if out.shape[1] > 1 else out[:, 0])
+        found = np.asarray(out.argmax(1) if out.shape[1] > 1 else out[:, 0])
+        raw = self._reader(x) if out.shape[1] == 1 else None
+        return raw.target.restored(found) if raw else found
 
     def predict_proba(self, x: Any) -> NDArray[Any]:
         """Probabilities (n, classes)."""
@@ -72,7 +83,8 @@ class Run:
 
     @torch.no_grad()
     def _each(self, x: Any, call: Callable[[Tensor], Tensor]) -> Tensor:
-        x = to_tensor(x, "x")
+        reader = self._reader(x)
+        x = to_tensor(reader.apply(given_table(x)) if reader else x, "x")
         shape = tuple(self.method.task.shape)
         if x.ndim == 0 or tuple(x.shape[1:]) != shape:
             raise InputError(f"x must have rows of shape {shape}, not {tuple(x.shape[1:])}.")
@@ -82,6 +94,14 @@ class Run:
         self.method.eval()
         with computing_in(self.method.course.precision):
             return torch.cat([call(self.view(rows.to(device))).cpu() for rows in torch.split(x, CHUNK)])
+
+    def _reader(self, x: Any) -> Preparation | None:
+        """What makes an array of x, where x is raw values."""
+        if isinstance(self.preparation, Preparation):
+            return self.preparation if is_raw(x) else None
+        if isinstance(x, Mapping):
+            raise InputError("This run reads no columns of a table, so x must be an array: see csad predict.")
+        return None
 
 
 def load(
@@ -109,20 +129,19 @@ def load(
         with without_files():  # of pretrained weights: the checkpoint has them all
             model = build(task_from(config["about"]), config["method"], plan, config["seed"], backbone)
         config["task"]
-    except InputError:
-        raise
-    except Exception as error:  # whatever an edited config leads to
-        raise InputError(f"{files.config} is not whole ({error}): train the run again.") from error
-    checkpoint.put(checkpoint.load(files.checkpoint).weights, Alone(model).state, str(files.checkpoint))
+    except Exception as error:  # whatever an edited config, or one of another version, leads to
+        made = config.get("csad", "unknown")
+        if isinstance(error, InputError) and made == __version__:
+            raise
+        by = "" if made == __version__ else f"; it was written by csad {made}, and this is {__version__}"
+        raise InputError(f"{files.config} is not whole ({str(error).rstrip('.')}{by}): train the run again.") from error
+    weights = checkpoint.load(files.checkpoint).weights
+    if not checkpoint.all_finite(weights):
+        raise InputError(f"{files.checkpoint} holds weights that are not numbers: train the run again.")
+    checkpoint.put(weights, Alone(model).state, str(files.checkpoint))
     result, log = files.read_result() or {}, Log(files.log)
-    return Run(model.to(choose_device(device)), config, result, log, files.path, view or as_float)
-
-
-def data_of(run: Run, data_root: Path | None = None) -> Dataset:
-    """The data set that a run was trained on, read again."""
-    if run.config["task"] == OWN:
-        raise InputError("This run was trained on data given from Python: call csad.evaluate(run, dataset) there.")
-    return read(run.config["task"], run.config["data"], data_root)
+    preparation = files.read_preparation()
+    return Run(model.to(choose_device(device)), config, result, log, files.path, view or as_float, preparation)
 
 
 def evaluate(run: Run, dataset: Dataset, *, probed: Sequence[str] = ()) -> dict[str, dict[str, float]]:

@@ -50,7 +50,7 @@ def _over_seeds(metrics: Sequence[Mapping[str, Mapping[str, float]]]) -> dict[st
 
 def is_sweep(task: str, method: str, seeds: Sequence[int], given: Mapping[str, Any]) -> bool:
     """Whether more than one run is asked for."""
-    return len(seeds) * len(variants(given, tuple_settings(method, maker_of(task), given))) > 1
+    return len(seeds) * len(variants(given, tuple_settings(method, maker_of(task, given), given))) > 1
 
 
 def variants(given: Mapping[str, Any], tuples: Sequence[str]) -> list[dict[str, Any]]:
@@ -97,7 +97,7 @@ def sweep(
         raise InputError(f"seeds must be one seed or more, each once, not {seeds}.")
     place = Path(out) if out is not None else Path("runs") / f"{Path(task).stem}-{method}-sweep"
     campaign = Campaign.at(Path(shared) if shared is not None else place / "shared", **means)
-    combinations = variants(given, tuple_settings(method, maker_of(task), given))
+    combinations = variants(given, tuple_settings(method, maker_of(task, given), given))
     varied = tuple(name for name in given if len({str(values[name]) for values in combinations}) > 1)
     wanted, about = [], []
     for values, seed in itertools.product(combinations, seeds):

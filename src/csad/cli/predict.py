@@ -1,0 +1,62 @@
+"""The command that predicts for the rows of a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from csad.cli.console import Console, one_sentence
+from csad.cli.options import DataRoot, Device, Folder, Json, Quiet
+
+
+@one_sentence
+def predict(
+    run: Folder,
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A table of raw values (.csv, .parquet), or an .npz file with x.")
+    ],
+    out: Annotated[Path, typer.Option(help="Where predictions go.")] = Path("predictions.csv"),
+    id_: Annotated[
+        str, typer.Option("--id", metavar="COLUMN", help="What rows are known by; row numbers from 1 if not given.")
+    ] = "",
+    images: Annotated[
+        Path | None,
+        typer.Option(metavar="PLACE", help="Folder, .zip or .tar of pictures; if not given, that of the training."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
+    device: Device = "auto",
+    data_root: DataRoot = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Predict for each row of a file: the class or number, and the probability of each class, as a CSV file."""
+    from csad.deploy.predictions import check_free, write_predictions
+
+    console = Console(as_json, quiet)
+    check_free(out, file, force=force)
+    if run.suffix.lower() == ".onnx":  # an exported file, for which torch need not be there
+        from csad.deploy import predict_file as predict_by_file
+
+        found = predict_by_file(run, file, id_column=id_, images=images or "")
+    else:
+        from csad.experiments.predicting import predict_file
+        from csad.experiments.run import load
+
+        found = predict_file(load(run, device=device), file, id_column=id_, images=images or "", data_root=data_root)
+    write_predictions(out, found)
+    for notice in found.notices:
+        console.say(notice)
+    answer = {
+        "run": str(run), "file": str(file), "out": str(out), "rows": len(found.ids), "id": found.id_name,
+        "classes": list(found.classes), "counts": found.counts(), "notices": list(found.notices),
+    }  # fmt: skip
+
+    def show() -> None:
+        if found.classes:
+            rows = [[name, str(count)] for name, count in found.counts().items()]
+            console.table("Predictions", ["class", "rows"], rows)
+        typer.echo(f"Written: {out}, {len(found.ids):,} rows of {file.name}")
+
+    console.answer(answer, show)

@@ -1,0 +1,1 @@
+"""λ chosen on validation rows by a named rule."""

@@ -1,0 +1,53 @@
+"""The data that a run was trained on, read again: from wherever, and never others unnoticed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from csad.data.samples import Dataset
+from csad.errors import InputError
+from csad.experiments.build import is_file, read
+
+if TYPE_CHECKING:
+    from csad.experiments.run import Run
+
+OWN = "own"  # what a config calls a task or a backbone that was given from Python
+
+
+def data_of(run: Run, data_root: Path | None = None, *, call: str = "csad.evaluate(run, dataset)") -> Dataset:
+    """The data set that a run was trained on, read again, from wherever; other training rows are an error.
+
+    A file that is no longer where it was is looked for in ``data_root``. ``call`` is what to do instead in Python,
+    where data were given from there.
+    """
+    task, settings = run.config["task"], dict(run.config["data"])
+    if task == OWN:
+        raise InputError(f"This run was trained on data given from Python: call {call} there.")
+    if is_file(task):
+        task = where_now(task, data_root)
+    if settings.get("images"):
+        settings["images"] = where_now(settings["images"], data_root)
+    dataset = read(task, settings, data_root)
+    known = run.config["about"].get("fingerprint")
+    if known and dataset.fingerprint() != known:
+        raise InputError(
+            f"The training rows of {task} are not those that this run was trained on, so its figures would mean "
+            "something else: bring the old ones back, or train again."
+        )
+    return dataset
+
+
+def where_now(file: str, data_root: Path | None) -> str:
+    """The file or folder where it was in training, else by its name in the data root."""
+    name = Path(file).name
+    if Path(file).exists():
+        return file
+    if data_root is not None and (data_root / name).exists():
+        return str(data_root / name)
+    raise InputError(f"{file}, which this run was trained on, is not there: give --data-root FOLDER that holds {name}.")
+
+
+def name_of(task: str) -> str:
+    """What a task is called in figures and titles: of a file, its name without the folders."""
+    return Path(task).name if is_file(task) else task

@@ -1,0 +1,152 @@
+"""A table of one's own at the command line: options that stand for settings, and what is said before training."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from people_tables import PEOPLE, ROLES, SHORT, write_people
+from typer.testing import CliRunner
+
+from csad.cli import app
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the user stands: people.csv is there."""
+    monkeypatch.chdir(tmp_path)
+    write_people(tmp_path / "people.csv")
+    return tmp_path
+
+
+def typed(*words: str) -> Any:
+    return CliRunner().invoke(app, ["train", *words])
+
+
+def data_section(run: Path) -> dict[str, Any]:
+    found: dict[str, Any] = tomllib.loads((run / "config.toml").read_text())["data"]
+    return found
+
+
+def test_options_are_the_settings_they_stand_for(here: Path) -> None:
+    words = [
+        "--target", "income", "--bias", "gender", "--bias", "age", "--drop", "who,fold", "--group", "family",
+        "--split", "0.6,0.4", "--bins", "age=30,50", "--target-kind", "class", "--keep-bias",
+    ]  # fmt: skip
+    result = typed("people.csv", *words, *SHORT, "--out", "run", "--json", "--quiet")
+    assert result.exit_code == 0, result.stderr
+    assert data_section(here / "run") == {
+        "target": "income", "bias": ["gender", "age"], "drop": ["who", "fold"], "group": "family", "split": "",
+        "fractions": [0.6, 0.0, 0.4], "seed": 0, "bins": ["age=30,50"], "widths": [], "target_kind": "class",
+        "keep_bias_in_x": True,
+    }  # fmt: skip
+    assert json.loads(result.stdout)["data"]["rows"] == {"train": 48, "test": 32}
+
+
+def test_the_same_run_comes_of_options_and_of_settings(here: Path) -> None:
+    settings = ["data.target=income", "data.bias=gender", "data.drop=who,family", "data.split=fold"]
+    words = [word for setting in settings for word in ("--set", setting)]
+    for out, own in (("a", ROLES), ("b", words)):
+        assert typed("people.csv", *own, *SHORT, "--out", out, "--quiet").exit_code == 0
+    assert (here / "a" / "config.toml").read_text() == (here / "b" / "config.toml").read_text()
+    assert (here / "a" / "preparation.json").read_bytes() == (here / "b" / "preparation.json").read_bytes()
+
+
+def test_what_was_found_is_said_before_training_begins(here: Path) -> None:
+    result = typed("people.csv", *ROLES, *SHORT, "--out", "run")
+    assert result.exit_code == 0, result.stderr
+    lines = result.stderr.splitlines()
+    assert lines[:9] == [
+        "who     numbers                       dropped, as asked",
+        "income  2 different words             target: 2 classes (high, low)",
+        "gender  2 different words             bias: 2 classes (f, m)",
+        "age     numbers                       input: standardised, 1 column",
+        "city    3 different words, 1 missing  input: one-hot, 3 columns",
+        "hours   numbers, 1 missing            "
+        "input: standardised, 2 columns, one for missing values; missing ones count as the median 40.5",
+        "family  20 different words            dropped, as asked",
+        "fold    2 different words             says the split",
+        "Rows: train 40, test 40. Inputs: 6 columns.",
+    ]
+    assert any("people vanilla seed 0" in line for line in lines[9:])
+    assert "Run: run" in result.stdout
+
+
+def test_for_programs_it_stands_in_the_answer_and_nothing_is_said(here: Path) -> None:
+    cities = ["?" if city is None else city for city in PEOPLE["city"]]
+    write_people(here / "people.csv", {"city": cities})
+    result = typed("people.csv", *ROLES, *SHORT, "--out", "run", "--json", "--quiet")
+    assert (result.exit_code, result.stderr) == (0, "")
+    found = json.loads(result.stdout)
+    assert (found["task"], found["run"]) == ("people.csv", "run")
+    data = found["data"]
+    assert data["target"] == ["high", "low"]
+    assert data["biases"] == {"gender": ["f", "m"]}
+    trained = [k for k, fold in enumerate(PEOPLE["fold"]) if fold == "train"]
+    known = {name: [PEOPLE[name][k] for k in trained if PEOPLE[name][k] is not None] for name in ("age", "hours")}
+    medians = {name: np.median(values) for name, values in known.items()}
+    assert data["fills"] == medians
+    assert data["notices"] == ["In column 'city' '?' counts as missing."]
+    assert data["columns"][0] == {"column": "who", "kind": "numbers", "becomes": "dropped, as asked"}
+
+
+def test_a_bias_that_is_a_number_takes_a_width(here: Path) -> None:
+    words = ["--target", "income", "--bias", "age", "--width", "age=5", "--drop", "who"]
+    assert typed("people.csv", *words, *SHORT, "--out", "run", "--quiet").exit_code == 0
+    about = tomllib.loads((here / "run" / "config.toml").read_text())["about"]
+    assert (about["related"], about["biases"]) == ("near_bias", [0])
+
+
+def test_several_seeds_are_a_sweep_whose_runs_each_keep_the_preparation(here: Path) -> None:
+    result = typed("people.csv", *ROLES, *SHORT, "--seed", "0,1", "--out", "many", "--json", "--quiet")
+    assert result.exit_code == 0, result.stderr
+    found = json.loads(result.stdout)
+    assert found["data"]["rows"] == {"train": 40, "test": 40}
+    kept = [(here / "many" / run["name"] / "preparation.json").read_text() for run in found["runs"]]
+    assert len(kept) == 2
+    assert kept[0] == kept[1]
+    assert [column["column"] for column in json.loads(kept[0])["columns"]] == ["age", "city", "hours"]
+
+
+def test_a_comma_in_the_name_of_a_column_makes_no_sweep(here: Path) -> None:
+    write_people(here / "people.csv", {"pay, yearly": PEOPLE["income"]}, without=["income"])
+    words = ["--target", "pay, yearly", "--bias", "gender", "--drop", "who,family,fold"]
+    result = typed("people.csv", *words, *SHORT, "--out", "run", "--quiet")
+    assert result.exit_code == 0, result.stderr
+    assert data_section(here / "run")["target"] == "pay, yearly"
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["toy-table", "--target", "y", "--keep-bias"], "--target, --keep-bias: only for a table of your own"),
+        (["own.npz", "--bias", "b"], "which own.npz is not; leave it out."),
+        (["people.csv", "--target", "income"], "A table needs a bias"),
+        (["people.csv", "--bias", "gender"], "A table needs a target"),
+        (["people.csv", *ROLES, "--set", "data.target=x"], "--target and --set data.target are the same setting"),
+        (["people.csv", *ROLES, "--set", "drop=x"], "--drop and --set drop are the same setting: give one of the two"),
+        (["people.csv", "--split", ".7,.3", "--set", "data.fractions=1,0,0"], "--split and --set data.fractions are"),
+        (["people.csv", *ROLES[:-1], "whom"], "Column 'whom' is not in people.csv. Nearest: who."),
+        (["people.csv", *ROLES, "--split", "1,2,3,4"], "--split must name a column, or two or three shares"),
+        (["people.csv", *ROLES, "--split", "0.8,-0.2"], "fractions must be three shares"),
+        (["people.csv", *ROLES, "--width", "gender"], "--width must name a column and its number, as age=5"),
+        (["people.csv", *ROLES, "--bins", "age=30"], "No bias is called 'age'"),
+        (["people.csv", *ROLES, "--target-kind", "klass"], "No kind of target is called 'klass'. Nearest: class."),
+        (["people.csv", *ROLES, "--images", "faces"], "--images says where pictures lie: give --image COLUMN too"),
+        (["people.csv", *ROLES, "--image", "city"], "--drop means nothing with --image, as x is made of pictures"),
+        (["people.csv", *ROLES, "--set", "data.size=32"], "No setting of data is called 'size'"),
+        (["nobody.csv", *ROLES], "nobody.csv cannot be read: No such file or directory."),
+    ],
+)
+def test_what_cannot_be_is_one_sentence_and_nothing_is_written(here: Path, words: list[str], says: str) -> None:
+    before = sorted(here.rglob("*"))
+    result = typed(*words, "--out", "run")
+    assert result.exit_code == 2, result.output
+    assert result.stdout == ""
+    assert len(result.stderr.splitlines()) == 1
+    assert says in result.stderr, result.stderr
+    assert sorted(here.rglob("*")) == before
