@@ -128,6 +128,15 @@ def test_scales_that_run_away_are_told_with_advice(make, heard):
     assert any("scale_other has run tenfold" in text for text in heard.warnings)
 
 
+@pytest.mark.parametrize(("pairs", "theta", "told"), [("sum", -5.0, 1), ("mean", -5.0, 0), ("mean", 50.0, 1)])
+def test_an_alpha_that_goes_to_zero_is_no_fault_where_pairs_are_averaged(make, pairs, theta, told):
+    _, method = make(pairs=pairs)
+    with torch.no_grad():
+        method.M.scale_related.theta.fill_(theta)
+    curves = {"target": [0.6, 0.6], "estimator": [1.0, 0.9]}
+    assert sum("scale_related has run tenfold" in text for text in method.symptoms("debias", curves)) == told
+
+
 def test_a_sound_training_gives_no_warning(make, heard):
     dataset, method = make(train__target_epochs=5, train__estimator_epochs=20, train__rate=1e-3)
     fit(method, dataset, heard, Way(CPU), seed=0)

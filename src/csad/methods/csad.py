@@ -101,7 +101,9 @@ class Csad(BiasBranched):
                 )
         for name, value in self.M.scales().items():
             start = getattr(self.M, name).start
-            if not bool((value > start / 10) & (value < start * 10)):
+            # With means an M that finds nothing more draws its one α to 0: what debiasing is for.
+            lowest = 0 * start if name == "scale_related" and self.M.scale_other is None else start / 10
+            if not bool((value > lowest) & (value < start * 10)):
                 found.append(
                     f"M's {name} has run tenfold from its start: lower train.rate or raise train.weight_decay."
                 )
