@@ -40,9 +40,9 @@ from csad.auditing.figures import figures
 from csad.auditing.metrics import consistency
 from csad.data.samples import Dataset, Samples
 from csad.errors import InputError
+from csad.experiments.account import environment
 from csad.experiments.build import read
 from csad.experiments.plan import experiment, own_settings
-from csad.experiments.train import environment
 from csad.methods.method import Course
 from csad.registry import METHODS
 from csad.training.batches import batches_per_epoch

@@ -9,6 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+GUIDES = sorted((ROOT / "docs" / "guides").glob("*.md"))  # what they tell to do, tests beside the code do
 
 
 def python_blocks():
@@ -26,7 +27,7 @@ def test_examples_run(block, tmp_path, monkeypatch):
 
 
 def test_links_lead_somewhere():
-    for page in PAGES:
+    for page in [*PAGES, *GUIDES]:
         for target in re.findall(r"\]\((?!http)([^)#]+)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name} → {target}"
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from csad.data.order import epoch_order
-from csad.data.samples import Samples, as_float
+from csad.data.samples import Classes, Samples, as_float
 from csad.errors import InputError
 
 
@@ -112,3 +112,16 @@ def test_a_balanced_batch_gives_what_does_not_divide_to_the_first_values() -> No
 def test_a_batch_too_small_to_hold_every_value_is_an_input_error() -> None:
     with pytest.raises(InputError, match="batch_size must be 3 or more"):
         epoch_order(6, 2, chance(), balance=torch.tensor([0, 1, 2] * 2))
+
+
+def test_classes_are_called_by_their_names_or_else_by_their_numbers():
+    assert Classes(2, ("no", "yes")).words == ("no", "yes")
+    assert Classes(3).words == ("0", "1", "2")
+
+
+@pytest.mark.parametrize("fact", ["person", "group"])
+def test_rows_of_one_person_or_group_are_told(fact):
+    whose = torch.tensor([4, 4, 7])
+    samples = Samples(torch.zeros(3, 2), [0, 1, 0], [0, 0, 1], {fact: whose, "row": torch.arange(3)})
+    assert torch.equal(samples.persons, whose)
+    assert Samples(torch.zeros(3, 2), [0, 1, 0], [0, 0, 1]).persons is None

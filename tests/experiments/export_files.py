@@ -12,9 +12,9 @@ from safetensors import safe_open
 from torch import Tensor
 
 from csad.data.samples import Dataset
+from csad.experiments.account import config_of
 from csad.experiments.build import build, plan_run, read
 from csad.experiments.run import Run
-from csad.experiments.train import config_of
 from csad.methods.method import TARGET_BRANCH
 from csad.training.log import Log
 

@@ -15,9 +15,9 @@ from torch import nn
 import csad
 from csad.data.vary import Pictures
 from csad.errors import InputError
+from csad.experiments.account import config_of
 from csad.experiments.build import build, plan_run, read
 from csad.experiments.pretraining import common_stages, key
-from csad.experiments.train import config_of
 from csad.methods.vanilla import Vanilla
 
 SHORT = {"train.target_epochs": 1, "train.epochs": 1, "train.batch_size": 32}

@@ -13,10 +13,10 @@ import torch
 from safetensors.torch import load_file
 
 import csad
+from csad.experiments.account import config_of
 from csad.experiments.build import build, plan_run, read
 from csad.experiments.pretraining import common_stages, key
 from csad.experiments.sweep import sweep as sweep_anywhere
-from csad.experiments.train import config_of
 
 sweep = partial(sweep_anywhere, device="cpu")
 QUICK = {

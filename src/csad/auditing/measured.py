@@ -13,7 +13,7 @@ from csad.auditing.calibration import expected_calibration_error
 from csad.auditing.conflicts import conflicting_cells
 from csad.auditing.figures import figures
 from csad.auditing.intervals import Interval, bootstrap
-from csad.auditing.metrics import accuracy
+from csad.auditing.metrics import accuracy, mean_squared_error
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def split_figures(target: Labels, groups: Sequence[Labels]) -> Callable[[Table, 
         return figures(packed[:, 0], y, probabilities=probabilities, biases=biases, conflicting=conflicting)
 
     def numbers(packed: Table, y: Table, _: Table) -> dict[str, float]:
-        return {"mean_squared_error": float(np.mean((packed[:, 0] - y) ** 2))}
+        return {"mean_squared_error": mean_squared_error(packed[:, 0], y)}
 
     return numbers if target.number else classes
 
@@ -88,7 +88,7 @@ def by_group(outputs: Outputs, facts: Facts, settings: Settings) -> tuple[Group,
         return right | ({"ece": expected_calibration_error(packed[:, 1:], y)} if packed.shape[1] > 1 else {})
 
     def numbers(packed: Table, y: Table) -> dict[str, float]:
-        return {"mean_squared_error": float(np.mean((packed[:, 0] - y) ** 2))}
+        return {"mean_squared_error": mean_squared_error(packed[:, 0], y)}
 
     for bias in grouped(facts):
         for code, name in enumerate(bias.names):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,11 @@ from numpy.typing import NDArray
 from csad.errors import InputError
 
 Labels = NDArray[np.integer]
+
+
+def mean_squared_error(predicted: NDArray[Any], y: NDArray[Any]) -> float:
+    """The mean of (predicted − y)² of a target that is a number."""
+    return float(np.mean((predicted - y) ** 2))
 
 
 def accuracy(predicted: Labels, y: Labels) -> float:

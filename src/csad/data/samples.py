@@ -26,6 +26,11 @@ class Classes:
     count: int
     names: tuple[str, ...] = ()
 
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What the classes are called: by their names, or by their numbers where they have none."""
+        return self.names or tuple(map(str, range(self.count)))
+
 
 @dataclass(frozen=True)
 class Number:
@@ -80,6 +85,11 @@ class Samples:
 
     def __len__(self) -> int:
         return len(self.x)
+
+    @property
+    def persons(self) -> Tensor | None:
+        """(n,) whose rows they are, alike for rows of one person or group; None where nobody told."""
+        return self.extra.get("person", self.extra.get("group"))
 
     def rows(self, index: Any) -> Samples:
         """The chosen rows, as samples again."""

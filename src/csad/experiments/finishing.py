@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import torch
 
 from csad.data.samples import Dataset
+from csad.experiments.account import environment, result_of
 from csad.experiments.listeners import Teller
 from csad.experiments.run import Run, evaluate
-from csad.experiments.train import environment, result_of
 from csad.training import checkpoint
 from csad.training.checkpoint import State
 from csad.training.device import Way

@@ -17,6 +17,7 @@ from torch import nn
 from csad.data.check import check_trainable
 from csad.data.samples import Dataset
 from csad.errors import Diverged
+from csad.experiments.account import config_of
 from csad.experiments.build import build, read
 from csad.experiments.finishing import Ended, finish, measure_again
 from csad.experiments.folder import Folder
@@ -25,7 +26,6 @@ from csad.experiments.plan import Plan
 from csad.experiments.pretraining import Pretrained, common_stages, key, moved_parts
 from csad.experiments.probing import LEAKAGE
 from csad.experiments.reading import OWN
-from csad.experiments.train import config_of
 from csad.methods.method import Method
 from csad.training import checkpoint
 from csad.training.checkpoint import State

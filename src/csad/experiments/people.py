@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from csad.data.samples import Classes, Dataset, Samples
@@ -22,8 +23,7 @@ def facts_by_target(dataset: Dataset, fact: str) -> dict[str, dict[str, NDArray[
     for split in SHOWN:
         samples = dataset.splits[split]
         facts, y = _of_people(samples, fact, dataset.task.name)
-        names = target.names or tuple(map(str, range(target.count)))
-        found[split] = {name: facts[y == place] for place, name in enumerate(names)}
+        found[split] = {name: facts[y == place] for place, name in enumerate(target.words)}
     return found
 
 
@@ -32,5 +32,6 @@ def _of_people(samples: Samples, fact: str, task: str) -> tuple[NDArray[np.float
     extra: Mapping[str, NDArray[np.float64]] = {name: values.cpu().numpy() for name, values in samples.extra.items()}
     if fact not in extra:
         raise InputError(f"{task} tells no {fact} of its rows, only {', '.join(extra) or 'nothing'}.")
-    first = np.unique(extra["person"], return_index=True)[1] if "person" in extra else np.arange(len(samples))
+    persons = torch.arange(len(samples)) if samples.persons is None else samples.persons
+    first = np.unique(persons.cpu().numpy(), return_index=True)[1]
     return extra[fact][first].astype(np.float64), samples.y.cpu().numpy()[first]

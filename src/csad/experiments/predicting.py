@@ -111,5 +111,5 @@ def _predictions(
     run: Run, id_column: str, ids: Sequence[str], scores: NDArray[Any], notices: Sequence[str]
 ) -> Predictions:
     target = run.method.task.target
-    classes = (target.names or tuple(map(str, range(target.count)))) if isinstance(target, Classes) else ()
+    classes = target.words if isinstance(target, Classes) else ()
     return Predictions(id_column or ROW, ids, classes, scores, tuple(notices))

@@ -28,8 +28,8 @@ def probes(run: Run, views: Sequence[Samples]) -> list[Probe]:
 
     Rows of one person, where the data tell it, are never both learned from and asked about.
     """
-    person = views[0].extra.get("person", torch.arange(len(views[0])))
-    same = np.tile(person.cpu().numpy(), len(views))
+    persons = torch.arange(len(views[0])) if views[0].persons is None else views[0].persons
+    same = np.tile(persons.cpu().numpy(), len(views))
     labels = np.concatenate([view.b.cpu().numpy() for view in views])
     task, found = run.method.task, []
     for layer in LAYERS:

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from csad import __version__
 from csad.auditing.figures import figures
-from csad.auditing.metrics import consistency
+from csad.auditing.metrics import consistency, mean_squared_error
 from csad.data.samples import UNKNOWN, Classes, Dataset, Samples, Task, as_float, to_tensor
 from csad.data.tables.given import given_table, is_raw
 from csad.data.tables.pictures import PicturePreparation
@@ -117,17 +117,13 @@ def load(
     """
     files = Folder(Path(folder))
     config = files.read_config()
-    for name, what, given in (("backbone", config.get("net", {}), backbone), ("view", config, view)):
-        if isinstance(what, dict) and what.get(name) == OWN and given is None:
-            raise InputError(f"{folder} was trained with a {name} of your own: give it again as {name}=.")
+    check_own(config, str(folder), backbone, view)
     if not files.checkpoint.exists():
         if files.result.exists():
             raise InputError(f"The weights of {folder} were not kept: give --keep-weights where many runs are trained.")
         raise InputError(f"{folder} holds no checkpoint yet: go on with csad train --resume.")
     try:
-        plan = Plan(**{name: config[name] for name in SECTIONS})
-        with without_files():  # of pretrained weights: the checkpoint has them all
-            model = build(task_from(config["about"]), config["method"], plan, config["seed"], backbone)
+        model = rebuilt(config, backbone)
         config["task"]
     except Exception as error:  # whatever an edited config, or one of another version, leads to
         made = config.get("csad", "unknown")
@@ -142,6 +138,22 @@ def load(
     result, log = files.read_result() or {}, Log(files.log)
     preparation = files.read_preparation()
     return Run(model.to(choose_device(device)), config, result, log, files.path, view or as_float, preparation)
+
+
+def check_own(
+    config: Mapping[str, Any], place: str, backbone: nn.Module | None, view: Callable[[Tensor], Tensor] | None
+) -> None:
+    """Nothing, or an input error where a module or a view of one's own is needed again and was not given."""
+    for name, what, given in (("backbone", config.get("net", {}), backbone), ("view", config, view)):
+        if isinstance(what, dict) and what.get(name) == OWN and given is None:
+            raise InputError(f"{place} was trained with a {name} of your own: give it again as {name}=.")
+
+
+def rebuilt(config: Mapping[str, Any], backbone: nn.Module | None) -> Method:
+    """The method that a config tells of, with fresh weights."""
+    plan = Plan(**{name: config[name] for name in SECTIONS})
+    with without_files():  # of pretrained weights: what is put in next has them all
+        return build(task_from(config["about"]), config["method"], plan, config["seed"], backbone)
 
 
 def evaluate(run: Run, dataset: Dataset, *, probed: Sequence[str] = ()) -> dict[str, dict[str, float]]:
@@ -169,7 +181,7 @@ def _figures(run: Run, samples: Samples, task: Task) -> dict[str, float]:
     """The figures of one split, whose columns of b the task names; the net runs once."""
     out, y = run._each(samples.x, run.method.predict), samples.y.cpu().numpy()
     if not isinstance(run.method.task.target, Classes):
-        return {"mean_squared_error": float(np.mean((out[:, 0].numpy() - y) ** 2))}
+        return {"mean_squared_error": mean_squared_error(out[:, 0].numpy(), y)}
     b = samples.b.cpu().nan_to_num(nan=UNKNOWN).long().numpy()
     columns = zip(task.bias_names, task.biases, b.T, strict=True)
     groups = {name: column for name, kind, column in columns if isinstance(kind, Classes)}

@@ -2,41 +2,32 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
-import platform
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor, nn
+from torch import nn
 
-from csad import __version__
 from csad.data.check import check_trainable
-from csad.data.samples import Dataset, as_float
+from csad.data.samples import Dataset
 from csad.data.tables.owned import OwnTable
 from csad.errors import InputError
+from csad.experiments.account import config_of, environment, result_of
 from csad.experiments.build import build, is_file, plan_run, read
+from csad.experiments.choices.choosing import Asked, choose, chosen_before
 from csad.experiments.choices.occasion import checked_cost, rows_to_choose_by
-from csad.experiments.folder import Folder, describe
+from csad.experiments.folder import Folder
 from csad.experiments.listeners import Silent, Unadvised
-from csad.experiments.plan import Plan
-from csad.experiments.reading import OWN, name_of
-from csad.experiments.run import Run, evaluate
-from csad.methods.method import Method
+from csad.experiments.reading import OWN
+from csad.experiments.run import Run
 from csad.training import checkpoint
-from csad.training.batches import batches_per_epoch
 from csad.training.device import Way, choose_device
 from csad.training.fit import fit
 from csad.training.log import Log
 from csad.training.stack import Alone
 from csad.training.stages import Listener
-
-SELECTION = "last epoch"  # the rule by which a run's weights are chosen
 
 
 def train(
@@ -78,9 +69,6 @@ def train(
     own = isinstance(task, Dataset) or is_file(str(task))
     rows = rows_to_choose_by(dataset, plan, given, own=own, cost=cost, say=Unadvised(hearer).say)
     if rows is not None:
-        # Imported here: a choice trains many runs, and what trains many imports this file.
-        from csad.experiments.choices.choosing import Asked, choose, chosen_before
-
         told = OWN if isinstance(task, Dataset) else str(task)
         asked = Asked(told, method, seed, plan, dataset, rows, checked_cost(cost), backbone)
         if (known := chosen_before(asked, place, resume=resume)) is None:
@@ -112,48 +100,6 @@ def train(
     return run
 
 
-def config_of(
-    task: str | Path | Dataset, method: str, seed: int, plan: Plan, dataset: Dataset, fingerprint: str
-) -> dict[str, Any]:
-    """All that a run's folder must hold for it to be run again, from wherever, or loaded without its data."""
-    settings = asdict(plan)
-    if settings["data"].get("images"):
-        settings["data"]["images"] = os.path.abspath(settings["data"]["images"])
-    return {
-        "csad": __version__,
-        "task": OWN if isinstance(task, Dataset) else os.path.abspath(task) if is_file(str(task)) else str(task),
-        "method": method,
-        "seed": seed,
-        "view": "usual" if dataset.view is as_float else OWN,
-        **settings,
-        "about": describe(dataset.task) | {"fingerprint": fingerprint} | _weights(plan),
-    }
-
-
-def _weights(plan: Plan) -> dict[str, str]:
-    """What pretrained weights a backbone begins with: a file of the same name may come to hold others."""
-    file = Path(str(plan.net.get("weights", ""))).expanduser()
-    return {"weights": hashlib.sha256(file.read_bytes()).hexdigest()[:16]} if file.is_file() else {}
-
-
-def result_of(
-    run: Run, dataset: Dataset, plan: Plan, environment: Mapping[str, Any], probed: Sequence[str] = ()
-) -> dict[str, Any]:
-    """The figures of a run that has come to its end, and what they depend on."""
-    return {
-        "task": name_of(run.config["task"]),
-        "method": run.config["method"],
-        "seed": run.config["seed"],
-        "settings": asdict(plan),
-        "selection": SELECTION,
-        "metrics": evaluate(run, dataset, probed=probed),
-        "target_updates": target_updates(run.method, dataset.train.y),
-        "seconds": run.log.seconds(),
-        "warnings": run.log.warnings(),
-        "environment": dict(environment),
-    }
-
-
 def checked_seed(seed: Any) -> int:
     """The seed, NumPy's as Python's own, which JSON knows."""
     if not isinstance(seed, int | np.integer) or not 0 <= seed < 2**63:
@@ -170,25 +116,3 @@ def _check_kinds(task: Any, backbone: Any) -> None:
         )
     if backbone is not None and not isinstance(backbone, nn.Module):
         raise InputError(f"backbone must be a torch module, not {backbone!r}: give an instance of your class.")
-
-
-def target_updates(method: Method, y: Tensor) -> int:
-    """How often the schedule moves the target branch, for training targets y."""
-    return batches_per_epoch(y, method.course) * sum(
-        stage.epochs * line.repeat for stage in method.schedule() for line in stage.updates if "P_y" in line.moves
-    )
-
-
-def environment(way: Way, precision: str) -> dict[str, Any]:
-    """What a figure depends on besides its settings."""
-    on_gpu = way.device.type == "cuda"
-    return {
-        "csad": __version__,
-        "torch": str(torch.__version__),
-        "python": platform.python_version(),
-        "device": torch.cuda.get_device_name(way.device) if on_gpu else way.device.type,
-        "threads": torch.get_num_threads(),
-        "precision": precision,
-        "deterministic": way.deterministic,
-        "recorded": way.record and on_gpu,
-    }

@@ -29,16 +29,12 @@ def model_card(findings: Findings) -> str:
     if figures := run_sections.differences(audit):
         parts += ["## Figures", _table(figures["head"], figures["rows"])]
     for bias in said.biases(audit):
-        cells = [c for c in audit["cells"] if c["bias"] == bias]
-        if cells:
-            rows = [[c["group"], c["target"], f"{c['rows']:,}", said.interval(**c["accuracy"])] for c in cells]
-            parts += [f"## Accuracy by target and {plain(bias)}", _table([bias, "target", "rows", "accuracy"], rows)]
-    readings = [row for probe in run_sections.probes(findings) for row in probe["rows"]]
-    bias_names = [probe["bias"] for probe in run_sections.probes(findings) for _ in probe["rows"]]
-    if readings:
-        rows = [[bias, *row] for bias, row in zip(bias_names, readings, strict=True)]
-        head = ["bias", "from", "run", "reader", "AUC", "p, corrected", "verdict"]
-        parts += ["## What can be read of the bias", _table(head, rows)]
+        cells = run_sections.cell_table(audit, bias)
+        if cells["rows"]:
+            parts += [f"## Accuracy by target and {plain(bias)}", _table(cells["head"], cells["rows"])]
+    probes = run_sections.probes(findings)
+    if rows := [[probe["bias"], *row] for probe in probes for row in probe["rows"]]:
+        parts += ["## What can be read of the bias", _table(["bias", *probes[0]["head"]], rows)]
     if (columns := explained.columns(findings)) is not None:
         parts += ["## Which columns it goes by", plain(columns["words"])]
         parts.append(_table(columns["head"], columns["rows"][:MOST_COLUMNS]))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib.resources import files
 
 from csad.report import sections, words
 from csad.report.contestant import Contestant, Probe
+from csad.report.html import rendered
 from csad.report.png import Pixels
 
 __all__ = ["Contestant", "Probe", "demo_page"]
@@ -28,21 +28,11 @@ def demo_page(
     Pictures are (n, h, w, 3) uint8, best in rows of one per class; ``seeds`` are rows such as
     ``{"seed": 0, "vanilla": .41, "csad": .83}``, one for each run.
     """
-    from jinja2 import Environment, StrictUndefined
-
-    folder = files("csad.report")
-    environment = Environment(
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    template = environment.from_string(folder.joinpath("page.html").read_text(encoding="utf-8"))
     losses = {name for contestant in contestants for name in contestant.curves}
-    return template.render(
+    return rendered(
+        "page.html",
+        ("plots.css", "page.css"),
         title=title,
-        css="\n".join(folder.joinpath(name).read_text(encoding="utf-8") for name in ("plots.css", "page.css")),
         verdict=words.verdict([(contestant.name, contestant.accuracy) for contestant in contestants]),
         seed_words=words.across_seeds(seeds),
         cards=[sections.card(contestant) for contestant in contestants],

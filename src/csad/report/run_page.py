@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
-
 from csad.report import audit_words as said
 from csad.report import explained, run_sections, run_tradeoff, svg
 from csad.report.findings import Findings, Told
+from csad.report.html import rendered
 from csad.report.limits import limits
 
 STYLES = ("plots.css", "page.css", "run.css")
@@ -15,15 +14,11 @@ CLASSES = {said.LEAKS: "leaks", said.UNCLEAR: "unclear", said.NONE: "clear"}
 
 def run_page(findings: Findings) -> str:
     """The whole page as one string that needs no script and no network; a part without numbers is left out."""
-    from jinja2 import Environment, StrictUndefined
-
-    folder = files("csad.report")
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    template = environment.from_string(folder.joinpath("run.html").read_text(encoding="utf-8"))
     audit = findings.main.audit
-    page = template.render(
+    return rendered(
+        "run.html",
+        STYLES,
         title=findings.title,
-        css="\n".join(folder.joinpath(name).read_text(encoding="utf-8") for name in STYLES),
         state=audit["state"],
         state_class=CLASSES[audit["state"]],
         headline=said.headline(audit),
@@ -54,7 +49,6 @@ def run_page(findings: Findings) -> str:
         column_rows=findings.columns,
         limits=limits(findings),
     )
-    return page.lstrip() + "\n"
 
 
 def all_warnings(findings: Findings) -> list[tuple[str, str]]:

@@ -66,15 +66,17 @@ def cell_maps(findings: Findings) -> list[Part]:
                 values, groups, targets, title=f"Accuracy of {told.name} by target and {bias}", describe=describe,
                 row_title=bias, column_title="target",
             )  # fmt: skip
-            rows = [
-                [cell["group"], cell["target"], f"{cell['rows']:,}", said.interval(**cell["accuracy"])]
-                for cell in cells.values()
-            ]
-            head = [bias, "target", "rows", "accuracy"]
             found.append(
-                {"name": told.name, "bias": bias, "chart": chart, "worst": told_worst, "head": head, "rows": rows}
+                {"name": told.name, "bias": bias, "chart": chart, "worst": told_worst, **cell_table(told.audit, bias)}
             )
     return found
+
+
+def cell_table(audit: said.Plain, bias: str) -> Part:
+    """The cells of one bias as a table: how many rows each has, and the share that is right."""
+    cells = [cell for cell in audit["cells"] if cell["bias"] == bias]
+    rows = [[cell["group"], cell["target"], f"{cell['rows']:,}", said.interval(**cell["accuracy"])] for cell in cells]
+    return {"head": [bias, "target", "rows", "accuracy"], "rows": rows}
 
 
 def probes(findings: Findings) -> list[Part]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from csad.auditing.columns import Numbers
-from csad.data.samples import to_tensor
+from csad.data.samples import Classes, to_tensor
 from csad.errors import InputError
 from csad.estimator.rows import local
 from csad.experiments.audits.labels import kinds_of
@@ -76,10 +76,9 @@ def of_run(run: Run, x: Any) -> Given:
         return found if plain else {name: values[rows] for name, values in found.items()}
 
     target = run.method.task.target
-    if not hasattr(target, "count"):
+    if not isinstance(target, Classes):
         return Given(said=run.predict(x), number=True, layers=layers)
-    kinds = run.classes or tuple(map(str, range(target.count)))
-    return Given(probabilities=run.predict_proba(x), kinds=kinds, by_number=True, layers=layers)
+    return Given(probabilities=run.predict_proba(x), kinds=target.words, by_number=True, layers=layers)
 
 
 def _of_estimator(model: Any, X: Any) -> Given:

@@ -21,7 +21,6 @@ from csad.experiments.audits.model import of_run
 from csad.experiments.folder import write_whole
 from csad.experiments.run import Run, data_of
 
-PERSONS = ("person", "group")  # extra facts of samples by which rows belong together
 FILE = "audit.json"
 
 
@@ -44,7 +43,7 @@ def audit_run(
     if split not in own:
         raise unknown("split", split, own)
     samples, task = own[split], dataset.task
-    same = next((_numpy(samples.extra[fact]) for fact in PERSONS if fact in samples.extra), None)
+    same = None if samples.persons is None else _numpy(samples.persons)
     facts = Facts(*labels_of(task, samples), same, labels_of(task, dataset.train))
     probed = facts.probed(settings)
     mine = _of_run(replace(run, view=dataset.view), samples, probed)
@@ -91,7 +90,7 @@ def _column(name: str, kind: Classes | Number, values: Table) -> Labels:
     if isinstance(kind, Number):
         return Labels(name, values.astype(np.float64))
     codes = np.nan_to_num(values, nan=-1).astype(np.int64)
-    return Labels(name, codes, kind.names or tuple(map(str, range(kind.count))))
+    return Labels(name, codes, kind.words)
 
 
 def check_same_data(run: Run, other: Run) -> None:

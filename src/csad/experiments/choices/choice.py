@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+ALIKE = 0.01  # of an AUC: less is noise in any validation split
 RULE = (
     "Of the weights that cost at most so much of the score, measured on the validation split below vanilla's, the one "
-    "with the least leakage; of those within .01 of it the one with the highest score. If all cost more, the one that "
-    "costs least."
+    f"with the least leakage; of those within {ALIKE:g} of it the one with the highest score. If all cost more, the "
+    "one that costs least."
 )
-ALIKE = 0.01  # of an AUC: less is noise in any validation split
-CHANCE = 0.5
 
 
 @dataclass(frozen=True)

@@ -13,11 +13,11 @@ from csad.auditing.blocks import Deal, deal
 from csad.auditing.columns import Column, sight
 from csad.auditing.leakage import MOST_ROWS
 from csad.auditing.readers import as_features, linear, read
+from csad.auditing.verdicts import CHANCE
 from csad.auditing.within import joined_auc, tasks_told
 from csad.data.samples import Dataset
 from csad.estimator.rows import local
-from csad.experiments.audits.of_run import PERSONS, labels_of
-from csad.experiments.choices.choice import CHANCE
+from csad.experiments.audits.of_run import labels_of
 
 DEALS = 5  # ways to deal the rows, over which the readings are averaged: validation rows are few
 
@@ -48,7 +48,7 @@ def readable(dataset: Dataset) -> Readable | str:
     samples = dataset.splits["validation"]
     target, biases = labels_of(dataset.task, samples)
     target = target.grouped(target.cuts())
-    persons = next((samples.extra[fact] for fact in PERSONS if fact in samples.extra), None)
+    persons = samples.persons
     units = np.arange(len(samples)) if persons is None else np.unique(local(persons), return_inverse=True)[1]
     columns, reasons = [], []
     for bias in biases:

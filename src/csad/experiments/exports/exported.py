@@ -13,13 +13,9 @@ from csad.data.samples import as_float
 from csad.data.tables.pictures import preparation_from
 from csad.deploy.model import FORMAT, KEY
 from csad.errors import InputError
-from csad.experiments.build import build
 from csad.experiments.exports.target_branch import target_branch
-from csad.experiments.folder import task_from
-from csad.experiments.plan import SECTIONS, Plan
 from csad.experiments.reading import OWN
-from csad.experiments.run import Run
-from csad.nets.weights import without_files
+from csad.experiments.run import Run, check_own, rebuilt
 from csad.training import checkpoint
 from csad.training.device import choose_device
 from csad.training.log import Log
@@ -39,16 +35,10 @@ def load_exported(
     """
     about, tensors = _read(Path(path))
     config = about["config"]
-    own_net, own_view = config["net"]["backbone"] == OWN, config["view"] == OWN
-    for name, own, given in (("backbone", own_net, backbone), ("view", own_view, view)):
-        if own and given is None:
-            raise InputError(f"{path} was trained with a {name} of your own: give it again as {name}=.")
-    plan = Plan(**{name: config[name] for name in SECTIONS})
-    with without_files():  # of pretrained weights: the export has them all
-        whole = build(task_from(config["about"]), config["method"], plan, config["seed"], backbone if own_net else None)
-    method = target_branch(whole)
+    check_own(config, str(path), backbone, view)
+    method = target_branch(rebuilt(config, backbone if config["net"]["backbone"] == OWN else None))
     checkpoint.put(tensors, Alone(method).state, str(path))
-    seen = view if own_view and view is not None else as_float
+    seen = view if config["view"] == OWN and view is not None else as_float
     preparation = preparation_from(about["preparation"]) if about["preparation"] else None
     return Run(method.to(choose_device(device)), config, {}, Log(), None, seen, preparation)
 

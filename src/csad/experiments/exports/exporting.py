@@ -95,7 +95,6 @@ def check_possible(place: Path, format_: str, force: bool) -> None:
 def _about(run: Run, dtype: torch.dtype) -> dict[str, Any]:
     """What the file says of itself; of files that were read it has the names, not the folders they are in."""
     task = run.method.task
-    names = task.target.names or map(str, range(task.target.count)) if isinstance(task.target, Classes) else ()
     data, net = _without_folders(run.config["data"], "images"), _without_folders(run.config["net"], "weights")
     found = {
         "format": FORMAT,
@@ -103,7 +102,7 @@ def _about(run: Run, dtype: torch.dtype) -> dict[str, Any]:
         "task": task.name,
         "method": run.config["method"],
         "seed": run.config["seed"],
-        "classes": list(names),
+        "classes": list(task.target.words) if isinstance(task.target, Classes) else [],
         "input": {"shape": list(task.shape), "dtype": str(dtype).removeprefix("torch.")},
         "preparation": run.preparation.to_dict() if run.preparation else None,
         "config": run.config | {"task": name_of(run.config["task"]), "data": data, "net": net},

@@ -15,6 +15,7 @@ from csad.experiments.reports.explaining import attention_of, is_table, worth_of
 from csad.experiments.reports.shown_rows import shown_rows
 from csad.experiments.reports.told_run import column_lines, described, told_run
 from csad.experiments.run import Run
+from csad.report.explained import ranked_columns
 from csad.report.findings import Attention, Findings, Importance, Shown
 
 BEFORE = "vanilla"  # the method that others are held against
@@ -86,8 +87,7 @@ def _explained(found: Findings, pair: Mapping[str, Run], dataset: Dataset, split
 
 
 def _shown(found: Findings, pair: Mapping[str, Run], dataset: Dataset, split: str) -> Shown:
-    ranked = sorted(found.importance, key=lambda one: -max(mean for mean, _ in one.loss.values()))
-    return shown_rows(pair, dataset, split, [one.column for one in ranked])
+    return shown_rows(pair, dataset, split, [one.column for one in ranked_columns(found)])
 
 
 def _each_once(runs: Sequence[Run]) -> list[Run]:

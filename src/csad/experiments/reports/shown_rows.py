@@ -127,4 +127,4 @@ def _word(kind: Classes | Number, value: Any, unit: Unit = UNIT) -> str:
         return "unknown" if np.isnan(number) else f"{number * unit.size + unit.middle:.6g}"
     if number < 0 or np.isnan(number):
         return "unknown"
-    return kind.names[int(number)] if kind.names else str(int(number))
+    return kind.words[int(number)]
