@@ -70,6 +70,15 @@ def speed_table():
     return searches.table(["what", "runs R", "rows N", "ms per run and iteration", "GiB", "times the textbook"], rows)
 
 
+def scale_table():
+    sizes = json.loads((RESULTS / "table-scale.json").read_text())["sizes"]
+    steps = [name for name, value in sizes[0].items() if isinstance(value, dict)]
+    rows = [[step, *(f"{size[step]['processor_seconds']:.1f}" for size in sizes)] for step in steps]
+    peaks = [max(size[step]["peak_gb"] for step in steps) for size in sizes]
+    rows.append(["most memory, GB", *(f"{peak:.2f}" for peak in peaks)])
+    return searches.table(["seconds of one core", *(f"{size['rows']:,} rows" for size in sizes)], rows)
+
+
 def results_page():
     about = mnist_runs("csad")[0]["environment"]
     timed = json.loads((RESULTS / "iteration.json").read_text())["environment"]
@@ -104,6 +113,13 @@ steps included, as a plain textbook program, step by step, recorded as a CUDA gr
 {timed["device"]}, torch {timed["torch"]}, {timed["precision"]}.
 
 {speed_table()}
+
+## Large tables
+
+`python benchmarks/table_scale.py --json docs/results/table-scale.json`: made-up CSV files of 50 columns, one epoch
+of each stage, readers on at most 20,000 rows.
+
+{scale_table()}
 """
 
 

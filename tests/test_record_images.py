@@ -2,8 +2,8 @@
 
 import pytest
 import torch
+from photographs import photos
 
-from csad.data.samples import Classes, Dataset, Samples, Task
 from csad.data.vary import Pictures
 from csad.experiments.build import build
 from csad.experiments.plan import experiment, resolve
@@ -18,17 +18,6 @@ pytestmark = [
 
 CUDA = torch.device("cuda")
 LENGTHS = {"target_epochs": 3, "bias_epochs": 2, "estimator_epochs": 2, "epochs": 3, "batch_size": 32}
-
-
-def photos(rows=128, size=32):
-    """Pictures whose left half is bright in class 1, in shades that are the bias."""
-    generator = torch.Generator().manual_seed(0)
-    y, b = torch.arange(rows) % 2, torch.randint(0, 2, (rows, 1), generator=generator)
-    x = torch.randint(0, 60, (rows, 3, size, size), generator=generator, dtype=torch.uint8)
-    x[:, :, :, : size // 2] += (120 * y[:, None, None, None]).byte()
-    x[:, 0] += 60 * b[:, :, None].byte()
-    task = Task("photos", (3, size, size), Classes(2), (Classes(2),), ("shade",))
-    return Dataset(task, {"train": Samples(x, y, b)}, vary=Pictures(flip=True))
 
 
 def trained(dataset, name, way, keep, listener, **given):
@@ -46,7 +35,7 @@ def every_step_is_logged(monkeypatch):
 @pytest.mark.parametrize("balance", ["target", "cells"])
 @pytest.mark.parametrize("method", ["vanilla", "csad", "kim", "ragonesi", "group-dro", "lff"])
 def test_photographs_in_bf16_are_recorded_as_they_are_trained_eagerly(heard, tmp_path, method, balance):
-    dataset = photos()
+    dataset = photos(128, vary=Pictures(flip=True))
     given = {"precision": "bf16", "balance": balance} | ({"inner_steps": 3} if method in ("csad", "ragonesi") else {})
     ways = {"recorded": Way(CUDA, deterministic=True), "eager": Way(CUDA, deterministic=True, record=False)}
     (weights, curve), (expected, known) = (
@@ -59,7 +48,7 @@ def test_photographs_in_bf16_are_recorded_as_they_are_trained_eagerly(heard, tmp
 
 
 def test_on_a_gpu_bf16_learns_what_float32_learns(heard, tmp_path):
-    dataset = photos()
+    dataset = photos(128, vary=Pictures(flip=True))
     found = {
         precision: trained(dataset, "vanilla", Way(CUDA), tmp_path / precision, heard, precision=precision)[1]
         for precision in ("float32", "bf16")

@@ -8,15 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
-
-from csad.cli import app
+from commands import typed
 
 SHORT = ["--set", "train.target_epochs=2", "--set", "train.pretrain_rate=0.01"]
-
-
-def typed(*words: str) -> Any:
-    return CliRunner().invoke(app, list(words))
 
 
 @pytest.fixture(scope="module")

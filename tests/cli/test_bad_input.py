@@ -14,15 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pooch
 import pytest
+from commands import SHORT
 from typer.testing import CliRunner
 
 from csad.cli import app
 
-SHORT = [
-    word
-    for name in ("target_epochs", "bias_epochs", "estimator_epochs", "epochs")
-    for word in ("--set", f"train.{name}=1")
-]
 TRAIN = ["train", "toy-table", *SHORT, "--out", "new"]
 Change = Callable[[Path], Any]
 

@@ -6,12 +6,9 @@ import json
 import re
 import shlex
 from pathlib import Path
-from typing import Any
 
 import pytest
-from typer.testing import CliRunner
-
-from csad.cli import app
+from commands import typed
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "own-table.md"
 ROLES = ["people.csv", "--target", "income", "--bias", "gender", "--drop", "person"]
@@ -22,10 +19,6 @@ CSAD = [*BRIEF, "--set", "inner_steps=1"]
 
 def blocks(language: str) -> list[str]:
     return [text for kind, text in re.findall(r"```(\w*)\n(.*?)```", GUIDE.read_text(), flags=re.S) if kind == language]
-
-
-def typed(*words: str) -> Any:
-    return CliRunner().invoke(app, [*words])
 
 
 @pytest.fixture

@@ -10,22 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
+from commands import SHORT, typed
 
 import csad
-from csad.cli import app
 from csad.experiments.table import tables
 from csad.registry import BACKBONES, BOUNDS, DATASETS, METHODS
-
-SHORT = [
-    word
-    for name in ("target_epochs", "bias_epochs", "estimator_epochs", "epochs")
-    for word in ("--set", f"train.{name}=1")
-]
-
-
-def typed(*words: str) -> Any:
-    return CliRunner().invoke(app, list(words))
 
 
 def answer(*words: str) -> dict[str, Any]:

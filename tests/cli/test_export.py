@@ -7,26 +7,14 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from commands import SHORT, typed
 
 import csad
-from csad.cli import app
 from csad.deploy import Model, predict_file
 from csad.experiments.exports.exported import load_exported
-
-SHORT = [
-    word
-    for name in ("target_epochs", "bias_epochs", "estimator_epochs", "epochs")
-    for word in ("--set", f"train.{name}=1")
-]
-
-
-def typed(*words: str) -> Any:
-    return CliRunner().invoke(app, list(words))
 
 
 @pytest.fixture(scope="module")

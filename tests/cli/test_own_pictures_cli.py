@@ -7,15 +7,13 @@ import json
 import shutil
 import zipfile
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
+from commands import typed
 from PIL import Image
-from typer.testing import CliRunner
 
 import csad
-from csad.cli import app
 from csad.data.tables.own_pictures import from_pictures
 from csad.experiments.reading import data_of
 
@@ -25,10 +23,6 @@ SHORT = [
     "--set", "data.size=16", "--device", "cpu",
 ]  # fmt: skip
 ROLES = ["--target", "bright", "--bias", "hue", "--image", "file"]
-
-
-def typed(*words: str) -> Any:
-    return CliRunner().invoke(app, list(words))
 
 
 def write(path: Path, rows: list[list[str]]) -> None:

@@ -11,15 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from commands import typed
 from people_tables import PEOPLE, ROLES, SHORT, N, write_people
-from typer.testing import CliRunner
 
 import csad
-from csad.cli import app
-
-
-def typed(*words: str) -> Any:
-    return CliRunner().invoke(app, list(words))
 
 
 @pytest.fixture(scope="module")

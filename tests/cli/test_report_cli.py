@@ -8,17 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from commands import typed
 from people_tables import ROLES, write_people
-from typer.testing import CliRunner
-
-from csad.cli import app
 
 LENGTH = ["--set", "train.target_epochs=2", "--set", "train.epochs=1", "--set", "train.batch_size=16"]
 LONGER = ["--set", "train.bias_epochs=1", "--set", "train.estimator_epochs=1", "--set", "inner_steps=2"]
-
-
-def typed(*words: str) -> Any:
-    return CliRunner().invoke(app, list(words))
 
 
 @pytest.fixture(scope="module")

@@ -14,9 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
-
-from csad.cli import app
+from commands import typed
 
 LENGTHS = {"target_epochs": 1, "bias_epochs": 1, "estimator_epochs": 1, "epochs": 1, "batch_size": 120}
 NET = {"filters": 2, "branch": 8, "estimator": "8,8"}
@@ -27,10 +25,6 @@ TABLE = [
 ]
 VANILLA = [word.replace("vanilla,csad", "vanilla") for word in TABLE]
 RUNS = [f"{row}/0.020/{seed}" for row in ("csad", "vanilla") for seed in (10, 11)]
-
-
-def typed(*words: str) -> Any:
-    return CliRunner().invoke(app, list(words))
 
 
 def answer(*words: str) -> tuple[dict[str, Any], list[str]]:

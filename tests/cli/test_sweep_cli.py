@@ -8,19 +8,13 @@ from statistics import mean, stdev
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
-
-from csad.cli import app
+from commands import typed
 
 LENGTHS = {"target_epochs": 1, "bias_epochs": 1, "estimator_epochs": 1, "epochs": 1, "batch_size": 32}
 SHORT = [word for name, value in LENGTHS.items() for word in ("--set", f"train.{name}={value}")]
 TRAIN = ["train", "toy-table", *SHORT, "--set", "data.rows=64", "--device", "cpu"]
 FOUR = ["--set", "debias_weight=0.5,4", "--seed", "0,1"]
 NAMES = [f"debias_weight={weight},seed={seed}" for weight in ("0.5", "4") for seed in (0, 1)]
-
-
-def typed(*words: str) -> Any:
-    return CliRunner().invoke(app, list(words))
 
 
 def answer(*words: str) -> dict[str, Any]:

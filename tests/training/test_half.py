@@ -3,9 +3,9 @@
 import pytest
 import torch
 from listeners import StopAt
+from photographs import photos
 from stacking import apart, losses, planned, stacked
 
-from csad.data.samples import Classes, Dataset, Samples, Task
 from csad.errors import InputError, Interrupted
 from csad.experiments.build import build
 from csad.experiments.plan import experiment, resolve
@@ -22,17 +22,6 @@ from csad.training.stack import Alone
 CPU = torch.device("cpu")
 HALF = {"train__precision": "bf16"}
 ROUNDING = 2**-8  # of a bf16 number
-
-
-def photos(rows=16, size=32):
-    """Pictures whose left half is bright in class 1, in shades that are the bias."""
-    generator = torch.Generator().manual_seed(0)
-    y, b = torch.arange(rows) % 2, torch.randint(0, 2, (rows, 1), generator=generator)
-    x = torch.randint(0, 60, (rows, 3, size, size), generator=generator, dtype=torch.uint8)
-    x[:, :, :, : size // 2] += (120 * y[:, None, None, None]).byte()
-    x[:, 0] += 60 * b[:, :, None].byte()
-    task = Task("photos", (3, size, size), Classes(2), (Classes(2),), ("shade",))
-    return Dataset(task, {"train": Samples(x, y, b), "test": Samples(x, y, b)})
 
 
 def resnet(dataset, method="csad", precision="bf16", **given):

@@ -1,0 +1,19 @@
+"""What tests of the command line type."""
+
+from typing import Any
+
+from typer.testing import CliRunner
+
+from csad.cli import app
+
+# The shortest training of every stage.
+SHORT = [
+    word
+    for name in ("target_epochs", "bias_epochs", "estimator_epochs", "epochs")
+    for word in ("--set", f"train.{name}=1")
+]
+
+
+def typed(*words: str) -> Any:
+    """What came of it: exit code, stdout, stderr."""
+    return CliRunner().invoke(app, list(words))
