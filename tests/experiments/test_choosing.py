@@ -246,3 +246,27 @@ def test_weights_that_diverge_are_named_and_when_all_do_it_is_said(monkeypatch: 
     monkeypatch.setattr(choosing, "RUNGS", (2e38,))
     with pytest.raises(Diverged, match="each debias_weight that was tried has diverged"):
         csad.train(dataset(), settings=BRIEF, device="cpu")
+
+
+def test_readers_never_learn_from_a_person_whom_they_are_asked_about() -> None:
+    data = dataset(2000)
+    samples = data.splits["validation"]
+    whose = torch.arange(len(samples)) // 4
+    grouped = csad.Samples(samples.x, samples.y, samples.b, {"group": whose})
+    found = readable(csad.Dataset(data.task, {"validation": grouped}))
+    assert not isinstance(found, str)
+    for column, deals in found.columns:
+        for dealt in deals:
+            blocks: dict[int, set[int]] = {}
+            for row, block in zip(column.rows.tolist(), dealt.block.tolist(), strict=True):
+                blocks.setdefault(int(whose[row]), set()).add(block)
+            assert all(len(several) == 1 for several in blocks.values())
+
+
+def test_of_what_was_tried_only_the_run_that_is_kept_gives_advice(monkeypatch: pytest.MonkeyPatch, heard: Any) -> None:
+    def advice(self: Any, stage: str, curves: Any) -> list[str]:
+        return [f"advice for {float(self.debias_weight):g}"] if stage == "debias" else []
+
+    monkeypatch.setattr("csad.methods.csad.Csad.symptoms", advice)
+    run = csad.train(dataset(), settings=BRIEF, device="cpu", listener=heard)
+    assert heard.warnings == [f"advice for {run.result['choice']['debias_weight']:g}"]

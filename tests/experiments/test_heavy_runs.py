@@ -89,3 +89,14 @@ def test_of_a_large_mini_batch_a_part_is_counted(monkeypatch: pytest.MonkeyPatch
     assert footprint.run_bytes(method, dataset) == pytest.approx(part, rel=0.05)
     assert seen == [64]
     assert method.course.batch_size == 64
+
+
+def test_bytes_are_counted_where_a_part_of_a_mini_batch_could_not_hold_every_class() -> None:
+    classes, rows = 40, 80
+    x = torch.zeros(rows, 3, 128, 128, dtype=torch.uint8)
+    task = Task("photos", (3, 128, 128), Classes(classes), (Classes(2),), ("bias",))
+    dataset = Dataset(task, {"train": Samples(x, torch.arange(rows) % classes, torch.arange(rows) % 2)})
+    plan = resolve("vanilla", None, experiment("kinds/photo"), {"batch_size": rows, "balance": "target"})
+    method = build(task, "vanilla", plan, 0)
+    assert footprint.run_bytes(method, dataset) > x.nbytes
+    assert method.course.balance == "target"

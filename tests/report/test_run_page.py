@@ -14,6 +14,7 @@ from test_page import Balance
 from csad.report import audit_words as said
 from csad.report.card import model_card
 from csad.report.findings import Findings
+from csad.report.limits import limits
 from csad.report.run_page import run_page
 
 
@@ -190,3 +191,12 @@ def test_the_card_holds_the_figures_of_the_page() -> None:
 )
 def test_figures_have_names_that_people_know(name: str, words: str) -> None:
     assert said.figure_label(name, ["low", "high"]) == words
+
+
+def test_that_one_seed_ran_is_told_only_where_that_is_so() -> None:
+    def seeded(seed: str) -> Findings:
+        other = replace(CSAD, name=f"csad seed {seed}", facts={**CSAD.facts, "seed": seed})
+        return replace(FINDINGS, runs=[replace(CSAD, facts={**CSAD.facts, "seed": "0"}), other, VANILLA])
+
+    assert any("One seed of each method ran" in limit for limit in limits(FINDINGS))
+    assert not any("One seed of each method ran" in limit for limit in limits(seeded("1")))
