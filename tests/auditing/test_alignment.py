@@ -29,6 +29,13 @@ def test_cells_that_chance_may_have_filled_are_neither() -> None:
     assert leanings(*crossed([[55, 45], [45, 55]])).tolist() == [[0, 0], [0, 0]]
 
 
+def test_a_residual_is_adjusted_for_the_shares_of_both_target_and_group() -> None:
+    # Targets 200 and 300, groups 100 and 400 of 500: expected are 40, 160, 60 and 240, from which all cells are 14 off.
+    # √(40 · .6 · .8) = √19.2 = 4.38 in all four, so that 14 is 3.2 of them. Without the groups' shares at most
+    # 14 / √(40 · .6) = 2.9, without the targets' at most 14 / √(40 · .8) = 2.5: none would be on a side.
+    assert leanings(*crossed([[54, 146], [46, 254]])).tolist() == [[1, -1], [-1, 1]]
+
+
 def test_accuracy_is_counted_on_both_sides_as_the_training_rows_tell_them() -> None:
     target, gender = crossed([[10, 10], [10, 10]])  # independent where it is tested
     said = gender.values  # the bias, and nothing else
@@ -55,3 +62,23 @@ def test_a_number_goes_with_the_target_by_its_fifths() -> None:
     (found,) = by_alignment(Outputs((age > 1.5).astype(int)), facts, QUICK)
     assert found.aligned.value > 0.9
     assert found.conflicting.value == pytest.approx(0.0, abs=0.3)
+
+
+def test_numbers_that_are_tested_are_in_the_fifths_of_those_trained_on() -> None:
+    # Trained on ages 0 … 99 with target 1 from 50: of the fifths 0–19, …, 80–99 the first two go with 0, the last two
+    # with 1 (residual (20 − 10) / √(10 · ½ · .8) = 5). Those tested are 60 … 69, all in the fourth: six with 1, four
+    # with 0. By their own fifths 60 … 63 would be in the first two, and none would be conflicting.
+    trained = (Labels("target", np.repeat([0, 1], 50), NAMES), (Labels("age", np.arange(100.0)),))
+    target, age = Labels("target", np.repeat([0, 1], [4, 6]), NAMES), Labels("age", np.arange(60.0, 70.0))
+    (found,) = by_alignment(Outputs(np.ones(10, int)), Facts(target, (age,), trained=trained), QUICK)
+    assert (found.aligned_rows, found.conflicting_rows) == (6, 4)
+    assert (found.aligned.value, found.conflicting.value) == (1.0, 0.0)
+
+
+def test_classes_and_groups_that_were_never_trained_on_are_on_no_side() -> None:
+    their_target, theirs = crossed([[80, 20], [20, 80]])
+    target = Labels("target", np.array([0, 0, 1, 1, 2, 2, 0]), ("0", "1", "2"))
+    gender = Labels("gender", np.array([0, 1, 1, 1, 0, 1, 2]), ("0", "1", "2"))
+    facts = Facts(target, (gender,), trained=(their_target, (theirs,)))
+    (found,) = by_alignment(Outputs(target.values), facts, QUICK)
+    assert (found.aligned_rows, found.conflicting_rows) == (3, 1)  # (0, 0), (1, 1) twice; (0, 1)

@@ -8,12 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from csad.auditing.alignment import by_alignment
 from csad.auditing.audit import audit_arrays, overall
 from csad.auditing.audited import Facts, Labels, Model, Outputs, Settings
-from csad.auditing.comparison import compare_readings
-from csad.auditing.leakage import audit_features
-from csad.auditing.measured import by_cell, by_group, measure
-from csad.auditing.verdicts import Verdict, untold
+from csad.auditing.comparison import Difference, ReadingDifference, compare_figures, compare_readings, in_words
+from csad.auditing.leakage import Leakage, audit_features
+from csad.auditing.measured import Figure, by_cell, by_group, measure
+from csad.auditing.verdicts import Reading, Verdict, untold
 from csad.errors import InputError
 
 QUICK = Settings(probes=("linear",), repeats=20)
@@ -176,6 +177,77 @@ def test_a_model_that_leaks_less_and_errs_less_is_found_so_draw_by_draw() -> Non
     assert gap.difference == pytest.approx(gap.value - gap.other)
     assert gap.high is not None
     assert gap.high < 0
+
+
+def test_rows_of_one_person_are_drawn_together_for_every_interval() -> None:
+    # 100 persons of nine rows alike, half of each cell right: 900 rows that are drawn apart would make the intervals
+    # √9 = 3 times as narrow as 100 persons do.
+    y, gender = (np.repeat(values, [40, 10, 10, 40]) for values in ([0, 0, 1, 1], [0, 1, 0, 1]))
+    said = np.where(np.arange(100) % 2, y, 1 - y)
+    y, gender, said, person = (np.repeat(values, 9) for values in (y, gender, said, np.arange(100)))
+    apart = Facts(Labels("target", y, NAMES), (Labels("gender", gender, ("f", "m")),))
+    mine, settings = Outputs(said), replace(QUICK, repeats=200)
+
+    def widths(facts: Facts) -> dict[str, float]:
+        (sides,) = by_alignment(mine, facts, settings)
+        against = compare_figures(model(mine, 900), model(Outputs(y), 900), facts, settings)
+        told: dict[str, Figure | Difference] = {"all": measure(mine, facts, settings)["accuracy"]}
+        told |= {group.group: group.figures["accuracy"] for group in by_group(mine, facts, settings)}
+        told |= {"aligned": sides.aligned, "conflicting": sides.conflicting, "difference": sides.difference}
+        told |= {f"against {name}": against[name] for name in ("accuracy", "aligned_gender", "conflicting_gender")}
+        return {name: one.high - one.low for name, one in told.items() if one.low is not None and one.high is not None}
+
+    narrow, wide = widths(apart), widths(replace(apart, same=person))
+    assert len(narrow) == 9
+    assert {name: wide[name] / narrow[name] for name in narrow} == pytest.approx(dict.fromkeys(narrow, 3.0), abs=1.0)
+
+
+def test_each_bias_has_its_own_sides_where_two_models_are_compared() -> None:
+    # Gender went with the target in training and hair went against it; where it is tested both are the same column.
+    y, gender = (np.repeat(values, 10) for values in ([0, 0, 1, 1], [0, 1, 0, 1]))
+    before, theirs = (np.repeat(values, [80, 20, 20, 80]) for values in ([0, 0, 1, 1], [0, 1, 0, 1]))
+    target, names = Labels("target", y, NAMES), ("f", "m")
+    biases = (Labels("gender", gender, names), Labels("hair", gender, names))
+    trained = (Labels("target", before, NAMES), (Labels("gender", theirs, names), Labels("hair", 1 - theirs, names)))
+    facts = Facts(target, biases, trained=trained)
+    mine = Outputs(np.where(np.arange(40) % 10 < 3, y, gender))  # right where gender is as y, else in three of ten
+    found = compare_figures(model(mine, 40), model(Outputs(y), 40), facts, QUICK)
+    told = {name: (f.value, f.other) for name, f in found.items() if name.startswith(("aligned", "conflicting"))}
+    assert told == {
+        "aligned_gender": (1.0, 1.0),
+        "conflicting_gender": (0.3, 1.0),
+        "aligned_hair": (0.3, 1.0),
+        "conflicting_hair": (1.0, 1.0),
+    }
+    for one in by_alignment(mine, facts, QUICK):
+        assert (one.aligned.value, one.conflicting.value) == (
+            found[f"aligned_{one.bias}"].value,
+            found[f"conflicting_{one.bias}"].value,
+        )
+
+
+def test_readings_differ_by_an_interval_at_the_level_of_this_audit() -> None:
+    # Draws differ by 0, .1, …, 1: three fifths of them are between .2 and .8.
+    def leakage(score: float, draws: np.ndarray, level: float) -> Leakage:
+        reading = Reading("linear", "h", "age", score, 0.5, score, score, 1.0, 1.0, 100)
+        verdict = replace(untold("h", "age", "made by hand"), readings=(reading,))
+        return Leakage((verdict,), 0.05, level, False, 0, {("h", "age", "linear"): draws})
+
+    ours, theirs = leakage(1.0, np.arange(11) / 10, 0.6), leakage(0.5, np.zeros(11), 0.95)
+    (found,) = compare_readings(ours, theirs)
+    assert (found.auc.value, found.auc.other, found.auc.difference) == (1.0, 0.5, 0.5)
+    assert (found.auc.low, found.auc.high) == pytest.approx((0.2, 0.8))
+
+
+def test_words_are_on_the_reader_that_tells_most_of_the_other_model() -> None:
+    readings = (
+        ReadingDifference("h", "age", "linear", Difference(0.6, 0.9, -0.3, -0.4, -0.2)),
+        ReadingDifference("h", "age", "trees", Difference(0.8, 0.7, 0.1, 0.0, 0.2)),  # the best here
+        ReadingDifference("x", "age", "linear", Difference(0.5, 1.0, -0.5, -0.6, -0.4)),  # not what is deployed
+    )
+    assert in_words("vanilla", "h", readings) == (
+        "The reader that tells age best from h of vanilla has AUC .90 there and .60 here: -0.30 (-0.40 … -0.20)."
+    )
 
 
 def test_draws_are_of_the_same_rows_whatever_else_is_read() -> None:

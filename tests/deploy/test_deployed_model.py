@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import subprocess
@@ -213,6 +214,13 @@ def test_x_that_is_not_a_number_is_not_predicted(classes: Exported) -> None:
         Model(classes.path).predict(x)
 
 
+def number_in_npz() -> bytes:
+    """A file whose x is a lone number."""
+    stream = io.BytesIO()
+    np.savez(stream, x=3.0)
+    return stream.getvalue()
+
+
 @pytest.mark.parametrize(
     ("name", "content", "says"),
     [
@@ -220,6 +228,7 @@ def test_x_that_is_not_a_number_is_not_predicted(classes: Exported) -> None:
         ("new.png", b"x", "give a table (.csv, .parquet), an .npy array or an .npz with x"),
         ("new.npy", b"x", "is no .npy file of numbers"),
         ("none.npy", None, "cannot be read: No such file"),
+        ("one.npz", number_in_npz(), "x must have rows of shape"),
         ("new.npz", b"x", "is not an .npz file"),
         ("new.csv", b"age,town\n30,Ulm\n", "Column 'city' is not in"),
     ],

@@ -23,10 +23,13 @@ from csad.data.samples import Classes, as_float
 from csad.deploy import Model
 from csad.experiments.exports.exported import load_exported
 from csad.experiments.exports.exporting import LIMIT, export_run
+from csad.experiments.exports.formats import FORMATS
 from csad.experiments.exports.rows import data_if_there
-from csad.experiments.exports.target_branch import target_branch
+from csad.experiments.exports.target_branch import Scores, target_branch
 from csad.experiments.folder import describe
 from csad.experiments.run import Run
+from csad.nets.backbones import resnet
+from csad.nets.weights import without_files
 
 
 def test_a_trained_run_that_was_kept_is_exported_and_loaded_again(kept: csad.Run, tmp_path: Path) -> None:
@@ -75,6 +78,21 @@ def test_a_file_names_no_folder_and_holds_no_row_of_the_data(format_: str, tmp_p
     for folder in (tmp_path, Path(csad.__file__).parent, Path(torch.__file__).parent):
         assert str(folder).encode() not in everything
     assert dataset.splits["test"].x[0].numpy().tobytes() not in everything
+
+
+@pytest.mark.parametrize("format_", ["onnx", "pt2", "safetensors"])
+def test_a_file_does_not_say_in_which_folder_pretrained_weights_lay(
+    format_: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(resnet, "WIDTHS", (4, 4, 4, 4))
+    with without_files():  # as if they had been read
+        pretrained = {"net.backbone": "resnet18", "net.weights": "/home/me/w.safetensors"}
+        dataset, run = made("toy-image", "vanilla", **TINY, **pretrained)
+    export = export_run(run, tmp_path / f"model.{format_}", format_, dataset=dataset)
+    assert export.about["config"]["net"]["weights"] == "w.safetensors"
+    assert "/home/me" not in json.dumps(export.about)
+    assert b"/home/me" not in export.path.read_bytes()
+    assert run.config["net"]["weights"] == "/home/me/w.safetensors"
 
 
 def test_without_data_it_is_compared_on_random_rows_and_pictures_are_bytes(tmp_path: Path) -> None:
@@ -134,6 +152,20 @@ def test_a_file_that_would_predict_otherwise_is_an_error_and_not_written(tmp_pat
         export_run(run, tmp_path / "model.pt2", "pt2", dataset=DATASET, force=True)
     assert [path.name for path in tmp_path.iterdir()] == ["model.pt2"]
     assert (tmp_path / "model.pt2").read_text() == "what was there"
+
+
+def test_a_file_that_is_wrong_for_one_row_alone_is_not_written(
+    kept: csad.Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right = FORMATS["safetensors"]
+
+    def wrong(path: Path, x: Tensor, model: Scores) -> Tensor:
+        return right.scores(path, x, model) + float(len(x) == 1)
+
+    monkeypatch.setitem(FORMATS, "safetensors", right._replace(scores=wrong))
+    with pytest.raises(csad.InputError, match="scores differ by"):
+        export_run(kept, tmp_path / "model", "safetensors", dataset=DATASET)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_module_that_no_graph_can_hold_is_an_error_and_goes_as_safetensors(tmp_path: Path) -> None:

@@ -11,6 +11,8 @@ from own_data import DATASET, PLAIN, X
 from people_tables import PEOPLE, N, write_people
 
 import csad
+from csad.data.tables.files import read_table_file
+from csad.data.tables.preparation import Preparation
 from csad.experiments.predicting import predict_file
 
 SETTINGS = {"data.target": "income", "data.bias": ("gender",), "data.drop": ("who", "family", "fold"), **PLAIN}
@@ -88,6 +90,9 @@ def test_a_number_is_predicted_as_it_stands_in_the_table(tmp_path: Path) -> None
     np.testing.assert_allclose(written, run.predict(path_columns(pay)), rtol=1e-5)
     assert np.abs(written - pay).mean() < np.abs(np.mean(pay) - pay).mean()  # better than always the mean
     assert found.counts() == {}
+    assert isinstance(run.preparation, Preparation)
+    np.savez(tmp_path / "x.npz", x=run.preparation.apply(read_table_file(path)))
+    np.testing.assert_array_equal(predict_file(run, tmp_path / "x.npz").scores, found.scores)
 
 
 def path_columns(pay: list[float]) -> dict[str, list[Any]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +21,8 @@ from csad.errors import InputError
 if TYPE_CHECKING:
     from csad.data.tables.pictures import PicturePreparation
 
+Scores = Callable[[Any], NDArray[Any]]  # of x: probabilities (n, classes), or numbers (n, 1) in the table's unit
+
 
 def predict_file(
     model: Model | str | Path, file: str | Path, *, id_column: str = "", images: str | Path = ""
@@ -31,7 +35,7 @@ def predict_file(
     made, path = model if isinstance(model, Model) else Model(model), Path(file)
     check_id(id_column)
     if path.suffix.lower() in (".npz", ".npy"):
-        return _of_arrays(made, path, id_column)
+        return of_arrays(partial(_scores, made), made.classes, path, id_column)
     if not is_table_file(path.name):
         raise InputError(f"{path} cannot be read: give a table (.csv, .parquet), an .npy array or an .npz with x.")
     if made.preparation is None:
@@ -40,7 +44,8 @@ def predict_file(
             f"shape (rows, {', '.join(map(str, made.shape))}) as .npy or .npz."
         )
     if not isinstance(made.preparation, Preparation):
-        return _of_pictures(made, made.preparation, path, id_column, images)
+        place = Path(images or path.parent)
+        return of_pictures(partial(_scores, made), made.classes, made.preparation, path, id_column, place)
     if images:
         raise InputError("--images is for a model that was trained on pictures: leave it out.")
     return _of_table(made, made.preparation, path, id_column)
@@ -52,33 +57,35 @@ def _of_table(model: Model, prepared: Preparation, path: Path, id_column: str) -
     return Predictions(id_column or ROW, ids_of(table, id_column), model.classes, scores, tuple(notices))
 
 
-def _of_pictures(
-    model: Model, prepared: PicturePreparation, path: Path, id_column: str, images: str | Path
+def of_pictures(
+    scores: Scores, classes: tuple[str, ...], prepared: PicturePreparation, path: Path, id_column: str, images: Path
 ) -> Predictions:
-    """Rows without a picture, or with one that is broken, have no prediction."""
+    """What ``scores`` says of the pictures that a table names; nothing where a row names none, or a broken one."""
     table = read_table_file(path, alone=[prepared.column])
-    names = prepared.names(table)
+    ids, names = ids_of(table, id_column), prepared.names(table)
     rows = np.array([row for row, name in enumerate(names) if name], np.int64)
     if not len(rows):
         raise InputError(f"Column '{prepared.column}' of {path} names no picture in any row.")
-    found, notices = prepared.read(Path(images or path.parent), {"given": [names[row] for row in rows.tolist()]})
-    scores = np.full((table.rows, max(1, len(model.classes))), np.nan)
-    scores[rows[found["given"].kept]] = _scores(model, found["given"].pixels)
-    if lost := int(np.isnan(scores).any(1).sum()):
+    found, notices = prepared.read(images, {"given": [names[row] for row in rows.tolist()]})
+    seen = scores(found["given"].pixels)
+    every = np.full((table.rows, seen.shape[1]), np.nan)
+    every[rows[found["given"].kept]] = seen
+    if lost := int(np.isnan(every).any(1).sum()):
         notices.append(f"{lost:,} row{'s have' if lost > 1 else ' has'} no picture, so nothing is predicted there.")
-    return Predictions(id_column or ROW, ids_of(table, id_column), model.classes, scores, tuple(notices))
+    return Predictions(id_column or ROW, ids, classes, every, tuple(notices))
 
 
-def _of_arrays(model: Model, path: Path, id_column: str) -> Predictions:
+def of_arrays(scores: Scores, classes: tuple[str, ...], path: Path, id_column: str) -> Predictions:
+    """What ``scores`` says of the x of an .npz file, or of an .npy array."""
     arrays = read_npz(path) if path.suffix.lower() == ".npz" else {"x": _read_npy(path)}
     x = member(arrays, "x", path)
-    scores = _scores(model, x)
-    ids = [str(value) for value in member(arrays, id_column, path).reshape(-1)] if id_column else row_numbers(len(x))
-    if len(ids) != len(x):
-        raise InputError(f"x of {path} has {len(x)} rows but '{id_column}' has {len(ids)} ids: give one for each row.")
-    if not len(x):
+    rows = len(np.atleast_1d(x))  # of a lone number, scores says what is wrong
+    ids = [str(value) for value in member(arrays, id_column, path).reshape(-1)] if id_column else row_numbers(rows)
+    if len(ids) != rows:
+        raise InputError(f"x of {path} has {rows} rows but '{id_column}' has {len(ids)} ids: give one for each row.")
+    if not rows:
         raise InputError(f"{path} holds no rows.")
-    return Predictions(id_column or ROW, ids, model.classes, scores, ())
+    return Predictions(id_column or ROW, ids, classes, scores(x), ())
 
 
 def _scores(model: Model, x: Any) -> NDArray[Any]:

@@ -64,6 +64,7 @@ def test_the_delimiter_is_found_and_a_byte_order_mark_does_not_matter(
 def test_the_first_records_decide_between_two_delimiters(tmp_path: Path) -> None:
     table = read_table_file(written(tmp_path, "name;born, where and when;x\nAda;London, 1815;1\nBob;?;2\n"))
     assert list(table.columns) == ["name", "born, where and when", "x"]
+    assert list(read_table_file(written(tmp_path, "a;b, c, d\n1;2\n3;4\n")).columns) == ["a", "b, c, d"]
 
 
 def test_numbers_have_a_comma_where_semicolons_stand_between_them(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from csad.auditing.audited import Labels, Outputs, Table
+from csad.deploy.model import softmax
 from csad.errors import InputError
 from csad.experiments.audits.labels import is_number, kinds_of, target_of
 from csad.experiments.audits.model import Given
@@ -55,8 +56,7 @@ def _told(given: Given, y: Table) -> tuple[Given, Table | None]:
         if raw.min() >= 0 and np.abs(raw.sum(1) - 1).max() < SUMS_TO_ONE:
             return replace(given, raw=None, probabilities=raw), None
         if given.scores:
-            powers = np.exp(raw - raw.max(1, keepdims=True))
-            return replace(given, raw=None, probabilities=powers / powers.sum(1, keepdims=True)), None
+            return replace(given, raw=None, probabilities=softmax(raw)), None
     return replace(given, raw=None), raw
 
 
