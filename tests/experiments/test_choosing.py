@@ -45,8 +45,8 @@ def test_of_the_weights_that_cost_little_the_one_with_the_least_leakage_is_chose
     found = chosen((1, 0.80, 0.69), (3, 0.79, 0.60), (10, 0.78, 0.55), (30, 0.75, 0.51))
     assert (found.debias_weight, found.within) == (10, True)
     assert found.why == (
-        "10 takes away most leakage of the 3 out of 4 weights that cost at most 0.02 on the validation split (leakage "
-        "0.550, vanilla 0.700, chance .500; balanced accuracy 0.780, vanilla 0.800)."
+        "10 is taken: of the 3 out of 4 weights that cost at most 0.02 on the validation split, it leaks least "
+        "(leakage 0.550, vanilla 0.700, chance .500; balanced accuracy 0.780, vanilla 0.800)."
     )
 
 
@@ -55,7 +55,9 @@ def test_a_higher_cost_allows_more() -> None:
 
 
 def test_of_leakages_that_are_as_good_as_the_same_the_higher_accuracy_decides_and_then_the_smaller_weight() -> None:
-    assert chosen((30, 0.79, 0.545), (10, 0.80, 0.55), (3, 0.81, 0.6)).debias_weight == 10
+    alike = chosen((30, 0.79, 0.545), (10, 0.80, 0.55), (3, 0.81, 0.6))
+    assert alike.debias_weight == 10
+    assert "it has the highest balanced accuracy of those that leak least, by 0.01 (" in alike.why
     assert chosen((30, 0.79, 0.55), (10, 0.79, 0.55)).debias_weight == 10
 
 

@@ -80,7 +80,7 @@ def in_words(against: str, deployed: str, readings: Sequence[ReadingDifference])
         auc = best.auc
         found.append(
             f"The reader that tells {bias} best from {deployed} of {against} has AUC {short(auc.other)} there and "
-            f"{short(auc.value)} here: {auc.difference:+.2f} ({auc.low:+.2f} … {auc.high:+.2f})."
+            f"{short(auc.value)} here: {auc.difference:+.3f} ({auc.low:+.3f} … {auc.high:+.3f})."
         )
     return " ".join(found)
 

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from csad.auditing.verdicts import CHANCE
+
 ALIKE = 0.01  # of an AUC: less is noise in any validation split
 RULE = (
     "Of the weights that cost at most so much of the score, measured on the validation split below vanilla's, the one "
@@ -48,19 +50,19 @@ def decide(
     """The choice by the rule; ``tried`` has one weight at least."""
     by_weight = sorted(tried, key=lambda one: one.debias_weight or 0.0)
     cheap = [one for one in by_weight if vanilla.score - one.score <= cost + 1e-9]
+    least = min((one.leakage for one in cheap), default=CHANCE)
     if cheap:
-        least = min(one.leakage for one in cheap)
         taken = max((one for one in cheap if one.leakage <= least + ALIKE), key=lambda one: one.score)
     else:
         taken = max(by_weight, key=lambda one: one.score)
     assert taken.debias_weight is not None
-    why = _why(taken, vanilla, len(cheap), len(tried), cost, score)
+    why = _why(taken, vanilla, least, len(cheap), len(tried), cost, score)
     return Choice(
         taken.debias_weight, why, bool(cheap), cost, score, rows, vanilla, tuple(by_weight), tuple(sorted(lost))
     )
 
 
-def _why(taken: Tried, vanilla: Tried, cheap: int, tried: int, cost: float, score: str) -> str:
+def _why(taken: Tried, vanilla: Tried, least: float, cheap: int, tried: int, cost: float, score: str) -> str:
     scores = f"{score} {taken.score:.3f}, vanilla {vanilla.score:.3f}"
     leaks = f"leakage {taken.leakage:.3f}, vanilla {vanilla.leakage:.3f}, chance .500"
     if not cheap:
@@ -74,4 +76,5 @@ def _why(taken: Tried, vanilla: Tried, cheap: int, tried: int, cost: float, scor
             f"{taken.debias_weight:g} is taken, {of}, but none of these leaks clearly less than vanilla "
             f"({leaks}; {scores})."
         )
-    return f"{taken.debias_weight:g} takes away most leakage {of} ({leaks}; {scores})."
+    how = "leaks least" if taken.leakage == least else f"has the highest {score} of those that leak least, by {ALIKE:g}"
+    return f"{taken.debias_weight:g} is taken: {of}, it {how} ({leaks}; {scores})."
