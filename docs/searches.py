@@ -39,12 +39,13 @@ def chosen_weights(search, family):
     ``family`` begins the names of the sweeps that try weights; the row is what follows, but for a number at the end.
     """
     found = {}
-    for name, _, runs in sweeps(search):
+    for name, told, runs in sweeps(search):
         row = re.fullmatch(rf"{family}-(.+?)(-\d+)?", name)
         for run in runs if row else ():
-            column = f"{float(run['values']['data.color_variance']):.3f}"
+            values = told["set"] | run["values"]  # what a sweep does not vary is told once, for all its runs
+            column = f"{float(values['data.color_variance']):.3f}"
             tried = found.setdefault(row[1], {}).setdefault(column, {})
-            tried.setdefault(float(run["values"]["debias_weight"]), []).append(run["validation"])
+            tried.setdefault(float(values["debias_weight"]), []).append(run["validation"])
     return {
         row: {
             column: min(tried, key=lambda weight: (-statistics.mean(tried[weight]), weight))

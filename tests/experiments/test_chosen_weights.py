@@ -18,18 +18,37 @@ def searches():
     return module
 
 
-def test_the_tables_weights_are_those_that_the_rule_takes(searches):
-    chosen = searches.chosen_weights(searches.RESULTS / "colored-mnist-search", "lambda")
-    table = read_table("colored-mnist")
+@pytest.mark.parametrize(
+    ("family", "name", "least"),
+    [
+        ("lambda", "colored-mnist", {"csad", "csad-content", "csad-struc", "ad-jsd"}),
+        ("bound", "colored-mnist-bounds", {"cs-same", "jsd-near", "nce-near", "mine-near"}),
+    ],
+)
+def test_the_tables_weights_are_those_that_the_rule_takes(searches, family, name, least):
+    chosen = searches.chosen_weights(searches.RESULTS / "colored-mnist-search", family)
+    table = read_table(name)
     rows = {row.name: row for row in table.rows}
-    assert chosen.keys() >= {"csad", "csad-content", "csad-struc", "ad-jsd", "alvi", "kim"}
-    for name, weights in chosen.items():
+    assert chosen.keys() >= least
+    for row, weights in chosen.items():
         assert tuple(weights) == table.columns
-        assert rows[name].settings["debias_weight"] == list(weights.values()), name
+        assert rows[row].settings["debias_weight"] == list(weights.values()), row
+
+
+def test_i_cs_has_the_same_weights_among_the_bounds_as_in_the_paper_s_table():
+    among, paper = read_table("colored-mnist-bounds"), read_table("colored-mnist")
+    of = {row.name: row.settings.get("debias_weight") for row in (*among.rows, *paper.rows)}
+    assert of["cs-near"] == [of["csad"][paper.columns.index(column)] for column in among.columns]
+
+
+def test_a_weight_that_a_sweep_does_not_vary_is_taken_from_what_it_sets(searches, tmp_path):
+    (tmp_path / "stacks.toml").write_text('[lambda-csad]\n[lambda-csad.set]\ndebias_weight = "0.25"\n')
+    (tmp_path / "lambda-csad.jsonl").write_text('{"values": {"data.color_variance": "0.02"}, "validation": 0.5}\n')
+    assert searches.chosen_weights(tmp_path, "lambda") == {"csad": {"0.020": 0.25}}
 
 
 def test_the_rule_takes_the_highest_mean_and_on_a_tie_the_smaller_weight(searches, tmp_path):
-    sections = "".join(f"[lambda-{name}]\nfinding = ''\n" for name in ("csad", "csad-2", "ad-jsd"))
+    sections = "".join(f"[lambda-{name}]\nset = {{}}\n" for name in ("csad", "csad-2", "ad-jsd"))
     (tmp_path / "stacks.toml").write_text(sections)
     line = '{{"values": {{"data.color_variance": "0.02", "debias_weight": "{}"}}, "validation": {}}}\n'
     tried = {"csad": [(1, 0.5), (1, 0.9), (2, 0.7), (3, 0.6)], "csad-2": [(10, 0.65)], "ad-jsd": [(10, 0.5), (2, 0.4)]}
