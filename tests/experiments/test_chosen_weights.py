@@ -55,3 +55,22 @@ def test_the_rule_takes_the_highest_mean_and_on_a_tie_the_smaller_weight(searche
     for name, runs in tried.items():
         (tmp_path / f"lambda-{name}.jsonl").write_text("".join(line.format(*run) for run in runs))
     assert searches.chosen_weights(tmp_path, "lambda") == {"csad": {"0.020": 1.0}, "ad-jsd": {"0.020": 10.0}}
+
+
+def test_the_rivals_weights_on_adult_are_those_that_the_rule_takes(searches):
+    rows = {row.name: row for row in read_table("adult").rows}
+    paper = {name: row.paper["balanced_accuracy"][0] for name, row in rows.items() if row.paper}
+    chosen = searches.rivals_weights(searches.RESULTS / "adult-search", paper)
+    assert chosen.keys() >= {"zhang", "cocl"}
+    for name, (setting, value) in chosen.items():
+        assert rows[name].settings[setting] == value, name
+
+
+def test_a_rival_s_weight_is_near_the_paper_and_has_the_smallest_gaps(searches, tmp_path):
+    (tmp_path / "stacks.toml").write_text("[weight-zhang]\n[c1]\n")
+    line = '{{"values": {{"data.split": "{}", "debias_weight": "{}"}}, "figures": {{"balanced_accuracy": {}, '
+    line += '"gap_gender_rms": {}, "gap_race_rms": {}}}}}\n'
+    tried = [(0, "1", 0.80, 0.1, 0.2), (1, "1", 0.82, 0.1, 0.2), (0, "2", 0.80, 0.1, 0.1), (0, "3", 0.78, 0, 0)]
+    (tmp_path / "weight-zhang.jsonl").write_text("".join(line.format(*run) for run in tried))
+    assert searches.rivals_weights(tmp_path, {"zhang": 0.81}) == {"zhang": ("debias_weight", 2.0)}
+    assert searches.rivals_weights(tmp_path, {"zhang": 0.75}) == {"zhang": ("debias_weight", 3.0)}
