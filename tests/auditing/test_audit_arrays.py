@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from csad.auditing.audited import Facts, Labels, Model, Outputs, Settings
 from csad.auditing.comparison import Difference, ReadingDifference, compare_figures, compare_readings, in_words
 from csad.auditing.leakage import Leakage, audit_features
 from csad.auditing.measured import Figure, by_cell, by_group, measure
+from csad.auditing.small_cells import small_cells
 from csad.auditing.verdicts import Reading, Verdict, untold
 from csad.errors import InputError
 
@@ -51,7 +53,7 @@ def test_a_prediction_that_is_the_bias_leaks() -> None:
     found = audit_arrays(model(Outputs(facts.biases[0].values), 600), facts, QUICK)
     assert found.state == "leaks"
     assert found.words.startswith("LEAKS. A fresh reader tells gender from prediction")
-    assert "age" not in found.words
+    assert found.words.endswith("it leaks. age: no evidence of leakage.")
 
 
 def test_without_predictions_the_last_layer_is_what_is_deployed_and_there_are_no_figures() -> None:
@@ -73,7 +75,7 @@ def test_the_gravest_verdict_is_the_verdict_of_all() -> None:
     assert overall([none, few, leak])[0] == "leaks"
     assert overall([none, few, replace(few, needed_rows=70)]) == (
         "cannot tell",
-        f"CANNOT TELL. {few.words} {few.words}",
+        f"CANNOT TELL. {few.words} {few.words} age: no evidence of leakage.",
         500,
     )
     assert overall([few, untold("h", "race", "one label")])[2] is None  # no number of rows would do
@@ -117,11 +119,24 @@ def test_calibration_is_told_for_each_group() -> None:
 def test_a_number_has_its_fifths_as_groups_and_unknown_ones_are_in_none() -> None:
     age = Labels("age", np.append(np.arange(1.0, 101.0), [np.nan, np.nan]))
     groups = age.grouped(age.cuts())
-    assert groups.names == ("≤ 20.8", "20.8 … 40.6", "40.6 … 60.4", "60.4 … 80.2", "> 80.2")
+    assert groups.names == ("up to 20", "over 20 to 40", "over 40 to 60", "over 60 to 80", "over 80")
     assert np.bincount(groups.values[:-2]).tolist() == [20, 20, 20, 20, 20]
     assert groups.values[-2:].tolist() == [-1, -1]
     nobody = Labels("age", np.full(3, np.nan))
     assert nobody.grouped(nobody.cuts()).values.tolist() == [-1, -1, -1]
+
+
+@pytest.mark.parametrize(
+    ("values", "names"),
+    [
+        ([0.1, 0.30000001, 2.5], ("up to 0.1", "over 0.1 to 0.3", "over 0.3")),
+        ([1e6 + 0.25, 1e6 + 0.5, 2e6], ("up to 1000000.25", "over 1000000.25 to 1000000.5", "over 1000000.5")),
+        ([45_000, 120_000, 3e15], ("up to 45000", "over 45000 to 120000", "over 120000")),
+    ],
+)
+def test_numbers_are_told_as_one_would_write_them(values: list[float], names: tuple[str, ...]) -> None:
+    age = Labels("age", np.array(values, np.float64))
+    assert age.grouped(age.cuts()).names == names
 
 
 def test_a_target_that_is_a_number_has_an_error_for_each_group() -> None:
@@ -288,3 +303,23 @@ def test_untold_verdicts_have_no_readings() -> None:
     (verdict,) = found.leakage.verdicts
     assert isinstance(verdict, Verdict)
     assert (found.state, verdict.readings, found.needed_rows) == ("cannot tell", (), None)
+
+
+def test_a_bias_whose_verdict_is_milder_is_named_too() -> None:
+    def verdict(bias: str, state: Any) -> Verdict:
+        return Verdict("prediction", bias, state, f"Words on {bias}.", None, ())
+
+    found = overall([verdict("sex", "cannot tell"), verdict("race", "no evidence of leakage"), verdict("age", "leaks")])
+    assert found[:2] == ("leaks", "LEAKS. Words on age. sex: cannot tell. race: no evidence of leakage.")
+    assert overall([verdict("sex", "leaks"), verdict("age", "leaks")])[1] == "LEAKS. Words on sex. Words on age."
+
+
+def test_cells_of_all_biases_at_once_that_have_hardly_a_row_are_noted() -> None:
+    y, gender = np.arange(40) % 2, np.arange(40) // 2 % 2
+    target, sex = Labels("target", y, NAMES), Labels("gender", gender, ("f", "m"))
+    age = Labels("age", np.arange(40.0))
+    assert small_cells(Facts(target, (sex,))) == ()
+    assert small_cells(Facts(target, (sex, Labels("half", np.arange(40) // 20, ("a", "b"))))) == ()
+    (words,) = small_cells(Facts(target, (sex, age)))
+    assert "are of 20 cells of the target and all biases at once, of which 20 have fewer than 5 rows" in words
+    assert small_cells(Facts(Labels("target", y + 0.5), (sex, age))) == ()

@@ -15,6 +15,7 @@ from own_faults import (
     faces,
     fewer,
     many_faces,
+    many_walks,
     numberless,
     pickled,
     prepared,
@@ -24,7 +25,9 @@ from own_faults import (
     swapped,
     table,
     text,
+    trapped_walk,
     unkind,
+    walks,
     weights,
     write,
 )
@@ -36,6 +39,11 @@ FACES = [
     "train", "faces.csv", "--target", "bright", "--bias", "hue", "--image", "file", "--images", "faces.zip",
     "--set", "data.size=8", *SHORT, "--out", "new",
 ]  # fmt: skip
+WALKS = [
+    "train", "walks.csv", "--target", "ill", "--bias", "sex", "--series", "file", "--series-in", "walks.zip",
+    "--set", "net.filters=4", "--set", "net.layers=1", *SHORT, "--out", "new",
+]  # fmt: skip
+STEPS = ["train", "own.csv", "--target", "income", "--bias", "gender", "--series-columns", "t", *SHORT, "--out", "new"]
 PREDICT = ["predict", "run", "own.csv", "--device", "cpu"]
 AUDIT = ["audit", "run", "--device", "cpu"]
 EXPORT = ["export", "run", "--format", "safetensors"]
@@ -259,6 +267,65 @@ CASES = [
         "faces.zip is cut short or not what its name says",
         lambda f: [faces()(f), (f / "faces.zip").write_bytes(b"PK")],
     ),
+    # Series.
+    Case(
+        "a series outside the archive",
+        WALKS,
+        "Series '../7.csv' lies outside its folder or archive",
+        walks(lambda k: f"../{k}.csv" if k == 7 else f"{k}.csv"),
+    ),
+    Case(
+        "a series that is not there",
+        WALKS,
+        "walks.zip lacks 1 of the 80 series that are listed, the first is 'none.csv'",
+        walks(lambda k: "none.csv" if k == 0 else f"{k}.csv"),
+    ),
+    Case(
+        "a file that is no series",
+        WALKS,
+        "Series '0.png' cannot be read: series are .csv or .npy files, one each.",
+        walks(lambda k: "0.png" if k == 0 else f"{k}.csv"),
+    ),
+    Case(
+        "series with words in them",
+        WALKS,
+        "1 of 80 series in walks.zip cannot be used, the first is '3.csv': its column 1 holds something else",
+        walks(broken={"3.csv": b"x,y\n1,2\nold,3\n"}),
+    ),
+    Case(
+        "series of other channels",
+        WALKS,
+        "the first is '3.csv': it has 1 channels where others have 2",
+        walks(broken={"3.csv": b"1\n2\n"}),
+    ),
+    Case("series of Python objects", WALKS, "'trap.npy': it holds something else than numbers", trapped_walk),
+    Case(
+        "an archive of series that is none",
+        WALKS,
+        "walks.zip is cut short or not what its name says",
+        lambda f: [walks()(f), (f / "walks.zip").write_bytes(b"PK")],
+    ),
+    Case(
+        "series that lie nowhere",
+        WALKS,
+        "The series walks.zip are not there: give --series-in FOLDER",
+        lambda f: [walks()(f), (f / "walks.zip").unlink()],
+    ),
+    Case("a length that is none", [*WALKS, "--set", "data.length=0.5"], "data.length must be a whole number", walks()),
+    Case("no column of steps", STEPS, "two columns or more that begin with 't' and end in a number"),
+    Case("one column of steps", STEPS, "own.csv has 1.", table({"t1": [1] * N})),
+    Case(
+        "words for steps",
+        STEPS,
+        "Column 't1' of own.csv is a step of the series, so it must hold numbers.",
+        table({"t0": [1] * N, "t1": ["a", "b"] * (N // 2)}),
+    ),
+    Case("steps and files", [*STEPS, "--series", "city"], "--series and --series-columns each say what x is made of"),
+    Case("steps and columns to drop", [*STEPS, "--drop", "who"], "--drop means nothing with --series-columns"),
+    Case(
+        "a place of series for columns", [*STEPS, "--series-in", "."], "--series-in says where series lie: give --ser"
+    ),
+    Case("a place of series to predict for", [*PREDICT, "--series-in", "."], "--series-in on series: leave it out"),
     # Predicting.
     Case(
         "a file to predict for that lacks a column", PREDICT, "Column 'age' is not in own.csv", table(without=("age",))
@@ -426,6 +493,13 @@ CASES = [
         [*FACES[:-1], "new"],
         "One picture is broken and left out: 5.png.",
         many_faces,
+        works=True,
+    ),
+    Case(
+        "one unreadable series of many",
+        WALKS,
+        "One series is broken and left out: bad.csv (it is empty).",
+        many_walks,
         works=True,
     ),
     Case(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +62,41 @@ def many_faces(folder: Path) -> None:
     with zipfile.ZipFile(folder / "faces.zip", "w") as archive:
         for name, data in files.items():
             archive.writestr(name, b"no picture" if name == "5.png" else data)
+
+
+def walks(names: Callable[[int], str] = lambda k: f"{k}.csv", broken: Mapping[str, bytes] | None = None) -> Change:
+    """A table that names a series for each row, and an archive of them; some may be broken."""
+
+    def do(folder: Path) -> None:
+        rows = [f"{names(k)},{'yes' if k % 2 else 'no'},{'f' if k // 2 % 2 else 'm'}" for k in range(N)]
+        (folder / "walks.csv").write_text("\n".join(["file,ill,sex", *rows]) + "\n")
+        good = {f"{k}.csv": "".join(f"{k % 2 + t},{k}\n" for t in range(6)).encode() for k in range(N)}
+        with zipfile.ZipFile(folder / "walks.zip", "w") as archive:
+            for name, data in (good | dict(broken or {})).items():
+                archive.writestr(name, data)
+
+    return do
+
+
+def many_walks(folder: Path) -> None:
+    """One broken series in a hundred, which is tolerated."""
+    walks(broken={f"more/{k}.csv": b"1,2\n3,4\n" for k in range(19)} | {"bad.csv": b""})(folder)
+    names = [*(f"more/{k}.csv" for k in range(19)), "bad.csv"]
+    more = [f"{name},{'yes' if k % 2 else 'no'},f" for k, name in enumerate(names)]
+    with (folder / "walks.csv").open("a") as stream:
+        stream.write("\n".join(more) + "\n")
+
+
+def trapped_walk(folder: Path) -> None:
+    """An array of objects that would write a file if anyone unpickled them."""
+
+    class Trap:
+        def __reduce__(self) -> Any:
+            return (Path.touch, (folder / "executed",))
+
+    stream = io.BytesIO()
+    np.save(stream, np.array([Trap()], dtype=object), allow_pickle=True)
+    walks(lambda k: "trap.npy" if k == 3 else f"{k}.csv", {"trap.npy": stream.getvalue()})(folder)
 
 
 def a_million_words(folder: Path) -> None:

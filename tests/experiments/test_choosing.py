@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from choosing_data import BRIEF, dataset
 from torch import nn
 
 import csad
@@ -17,24 +18,17 @@ from csad.auditing.audited import Outputs
 from csad.errors import Diverged, InputError, Interrupted
 from csad.experiments.choices import choosing
 from csad.experiments.choices.choice import Tried, decide
+from csad.experiments.choices.ladder import LADDER
 from csad.experiments.choices.leakage import readable
 from csad.experiments.defaults import kind_defaults
 
-BRIEF = {
-    "target_epochs": 4, "bias_epochs": 1, "estimator_epochs": 1, "epochs": 1, "batch_size": 64, "pretrain_rate": 0.01,
-    "inner_steps": 1,
-}  # fmt: skip
 VANILLA = Tried(None, 0.80, 0.70)
 
 
-def dataset(n: int = 600, **options: Any) -> csad.Dataset:
-    generator = np.random.default_rng(1)
-    y = generator.integers(2, size=n)
-    b = np.where(generator.random(n) < 0.8, y, 1 - y)
-    x = generator.normal(size=(n, 4)).astype(np.float32)
-    x[:, 0] += 2 * y
-    x[:, 1] += 2 * b
-    return csad.from_arrays(x, y, b, **options)
+@pytest.fixture(autouse=True)
+def short_ladder(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Five weights and no more: what lies beyond is tested elsewhere."""
+    monkeypatch.setattr(choosing, "LADDER", LADDER[:1])
 
 
 def chosen(*tried: tuple[float, float, float], cost: float = 0.02) -> Any:
@@ -242,10 +236,10 @@ def test_a_folder_that_is_no_run_stays_as_it_is(tmp_path: Path) -> None:
 
 
 def test_weights_that_diverge_are_named_and_when_all_do_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(choosing, "RUNGS", (0.1, 2e38))
+    monkeypatch.setattr(choosing, "LADDER", ((0.1, 2e38),))
     found = csad.train(dataset(), settings=BRIEF, device="cpu").result["choice"]
     assert (found["lost"], [one["debias_weight"] for one in found["tried"]]) == ([6e38], [0.3])
-    monkeypatch.setattr(choosing, "RUNGS", (2e38,))
+    monkeypatch.setattr(choosing, "LADDER", ((2e38,),))
     with pytest.raises(Diverged, match="each debias_weight that was tried has diverged"):
         csad.train(dataset(), settings=BRIEF, device="cpu")
 

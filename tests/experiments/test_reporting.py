@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from people_tables import write_people
 import csad
 from csad.errors import InputError
 from csad.experiments.audits.found import kept_audit
+from csad.experiments.reading import data_of
 from csad.experiments.reports.reporting import findings_of
 from csad.experiments.run import load
 
@@ -37,12 +37,11 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def runs(trained: Path, tmp_path: Path) -> Path:
-    """Copies that a test may change, times of files and all; the audit names its rival by its place."""
+    """Copies that a test may change; the audit names its rival by its place."""
     shutil.copytree(trained, tmp_path / "runs")
     place = tmp_path / "runs" / "main" / "audit.json"
-    found, times = json.loads(place.read_text()), place.stat()
+    found = json.loads(place.read_text())
     place.write_text(json.dumps(found | {"against": str(tmp_path / "runs" / "before")}))
-    os.utime(place, (times.st_atime, times.st_mtime))
     return tmp_path / "runs"
 
 
@@ -63,7 +62,8 @@ def test_audits_that_still_hold_are_used_and_not_touched(runs: Path) -> None:
     "how, why",
     [
         ("missing", "none yet"),
-        ("older", "older than its checkpoint"),
+        ("of other weights", "of other weights"),
+        ("of other rows", "of other rows of 'test'"),
         ("broken", "cannot be read"),
         ("lacking", "lacks words"),
         ("edited", "cannot be read"),
@@ -73,37 +73,44 @@ def test_why_an_audit_does_not_hold_is_told(runs: Path, how: str, why: str) -> N
     place = runs / "before" / "audit.json"
     edited = json.loads(place.read_text())
     edited["leakage"]["verdicts"][0].pop("readings")
-    texts = {"broken": "{", "lacking": json.dumps({"state": "leaks"}), "edited": json.dumps(edited)}
+    whole = json.loads(place.read_text())
+    texts = {
+        "broken": "{",
+        "lacking": json.dumps({"state": "leaks"}),
+        "edited": json.dumps(edited),
+        "of other weights": json.dumps(whole | {"weights": "0" * 16}),
+        "of other rows": json.dumps(whole | {"split_rows": "0" * 16}),
+    }
     if how == "missing":
         place.unlink()
-    elif how == "older":
-        os.utime(place, (1, 1))
     else:
         place.write_text(texts[how])
-    found = kept_audit(load(runs / "before"))
+    run = load(runs / "before")
+    found = kept_audit(run, data_of(run))
     assert found.audit is None
     assert why in found.why
 
 
 def test_an_audit_that_does_not_hold_is_made_again_kept_and_said(runs: Path) -> None:
     place = runs / "before" / "audit.json"
-    place.write_text("{")
-    os.utime(place, (1, 1))
+    place.write_text(json.dumps(json.loads(place.read_text()) | {"weights": "0" * 16}))
     said: list[str] = []
     found = gathered(runs, "before", tell=said.append)
-    assert "since its audit.json is older than its checkpoint; it is now in audit.json." in found.notes[0]
-    assert said[0] == "Auditing vanilla seed 1: its audit.json is older than its checkpoint …"
+    assert "since its audit.json is of other weights; it is now in audit.json." in found.notes[0]
+    assert said[0] == "Auditing vanilla seed 1: its audit.json is of other weights …"
     assert json.loads(place.read_text()) == found.main.audit
-    assert kept_audit(load(runs / "before")).audit == found.main.audit
+    run = load(runs / "before")
+    assert kept_audit(run, data_of(run)).audit == found.main.audit
 
 
 def test_an_audit_of_the_users_own_making_sets_the_rule_for_all_and_is_never_written_over(runs: Path) -> None:
     from csad.auditing.audited import Settings
-    from csad.experiments.audits.of_run import audit_run, keep
+    from csad.experiments.audits.kept import keep, record
+    from csad.experiments.audits.of_run import audit_run
 
     run = load(runs / "main")
-    mine = audit_run(run, split="train", settings=Settings("all", margin=0.1)).as_dict()
-    keep(mine | {"split": "train", "against": None}, runs / "main")
+    mine = audit_run(run, split="train", settings=Settings("all", margin=0.1))
+    keep(record(mine, run, data_of(run), "train", None), runs / "main")
     kept = (runs / "main" / "audit.json").read_bytes()
     found = gathered(runs, "main", against=load(runs / "before"))
     for told in found.runs:

@@ -121,7 +121,12 @@ def test_every_run_is_an_ordinary_folder_of_its_row_column_and_seed(made: tuple[
     for run in runs:
         row, column, seed = run.split("/")
         result = json.loads((place / run / "result.json").read_text())
-        assert {path.name for path in (place / run).iterdir()} == {"config.toml", "log.jsonl", "result.json"}
+        assert {path.name for path in (place / run).iterdir()} == {
+            "config.toml",
+            "rows.json",
+            "log.jsonl",
+            "result.json",
+        }
         assert (result["method"], result["seed"], result["task"]) == ("vanilla", int(seed), "digits")
         data = result["settings"]["data"]
         assert (data["color_variance"], data["coloring"]) == (float(column), "grey" if row == "grey" else "biased")

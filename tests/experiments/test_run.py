@@ -32,10 +32,10 @@ def test_a_run_of_enough_epochs_learns_what_is_easy() -> None:
     assert run.result["metrics"]["test"]["accuracy"] > 0.7
 
 
-def test_a_kept_run_is_a_folder_of_four_parts_without_a_pickle(kept: csad.Run) -> None:
+def test_a_kept_run_is_a_folder_of_five_parts_without_a_pickle(kept: csad.Run) -> None:
     assert kept.folder is not None
     found = {str(path.relative_to(kept.folder)) for path in kept.folder.rglob("*") if path.is_file()}
-    assert found == {"config.toml", "log.jsonl", "result.json", "checkpoint/state.safetensors"}
+    assert found == {"config.toml", "rows.json", "log.jsonl", "result.json", "checkpoint/state.safetensors"}
     assert json.loads((kept.folder / "result.json").read_text()) == as_json(kept.result)
     lines = [json.loads(line) for line in (kept.folder / "log.jsonl").read_text().splitlines()]
     assert lines == kept.log.lines

@@ -130,7 +130,7 @@ def test_every_value_and_seed_is_a_run_of_its_own(made: Sweep) -> None:
 def test_a_run_of_a_sweep_is_an_ordinary_folder(made: Sweep, tmp_path: Path) -> None:
     alone = csad.train("toy-table", settings=QUICK, debias_weight=4.0, seed=1, out=tmp_path / "run", device="cpu")
     folder = made.out / NAMES[3]
-    assert {path.name for path in folder.iterdir()} == {"config.toml", "log.jsonl", "result.json"}
+    assert {path.name for path in folder.iterdir()} == {"config.toml", "rows.json", "log.jsonl", "result.json"}
     assert (folder / "config.toml").read_text() == (tmp_path / "run" / "config.toml").read_text()
     result = json.loads((folder / "result.json").read_text())
     assert result == made.runs[3]["result"]

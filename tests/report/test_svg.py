@@ -130,3 +130,9 @@ def test_ticks_are_few_even_and_embrace_the_range(low: float, high: float) -> No
 def test_ticks_are_written_with_the_decimals_of_their_step() -> None:
     assert tick_names([-0.5, 0.0, 0.5]) == ["−0.5", "0.0", "0.5"]
     assert tick_names([0.0, 1000.0, 2000.0]) == ["0", "1\u202f000", "2\u202f000"]
+
+
+def test_rows_of_a_heat_map_have_room_for_their_names() -> None:
+    for name in ("over 31 to 37", "over 1200 to 45000"):
+        drawn = heat_map([[0.5]], [name], ["yes"], title="t", describe="d")
+        assert f">{name}<" in drawn

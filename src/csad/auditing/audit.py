@@ -11,6 +11,7 @@ from csad.auditing.audited import Facts, Model, Settings
 from csad.auditing.comparison import Comparison, compare_figures, compare_readings, in_words
 from csad.auditing.leakage import Leakage, audit_features
 from csad.auditing.measured import Cell, Figure, Group, by_cell, by_group, measure
+from csad.auditing.small_cells import small_cells
 from csad.auditing.verdicts import State, Verdict
 from csad.errors import InputError
 
@@ -96,7 +97,7 @@ def audit_arrays(
         () if outputs is None else by_group(outputs, facts, settings),
         () if outputs is None else by_cell(outputs, facts, settings),
         () if outputs is None else by_alignment(outputs, facts, settings),
-        _notes(model, facts, settings, among),
+        (*_notes(model, facts, settings, among), *(() if outputs is None else small_cells(facts))),
         comparison,
     )
 
@@ -107,7 +108,14 @@ def overall(verdicts: Sequence[Verdict]) -> tuple[State, str, int | None]:
     grave = [v for v in verdicts if v.state == state]
     needed = [v.needed_rows for v in grave]
     rows = max(n for n in needed if n is not None) if state == "cannot tell" and all(needed) else None
-    return state, " ".join([f"{state.upper()}.", *(v.words for v in grave)]), rows
+    return state, " ".join([f"{state.upper()}.", *(v.words for v in grave), *_others(verdicts, state)]), rows
+
+
+def _others(verdicts: Sequence[Verdict], state: State) -> list[str]:
+    """A short sentence on the bias columns whose verdict is another: a reader should not take them for forgotten."""
+    states = [other for other in SEVERITY if other != state]
+    named = {other: [v.bias for v in verdicts if v.state == other] for other in states}
+    return [f"{', '.join(names)}: {other}." for other, names in named.items() if names]
 
 
 def _leakage(

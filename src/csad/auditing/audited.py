@@ -58,19 +58,30 @@ class Labels:
         return found
 
     def cuts(self) -> Table:
-        """The values between the fifths of a number's known values; none for classes."""
+        """The values at which the fifths of a number's known values end; none for classes."""
         known = self.values[self.known()] if self.number else self.values[:0]
-        return np.unique(np.quantile(known, np.arange(1, PARTS) / PARTS)) if len(known) else known
+        # Values that there are: 34 says the same of whole years as 34.2 would, and reads better.
+        shares = np.arange(1, PARTS) / PARTS
+        return np.unique(np.quantile(known, shares, method="lower")) if len(known) else known
 
     def grouped(self, cuts: Table) -> Labels:
         """Classes as they are; a number as the class of those between two ``cuts``, upper ends included."""
         if not self.number:
             return self
         codes = (self.values[:, None] > cuts).sum(1)
-        ends = [f"{cut:.3g}" for cut in cuts]
-        inner = [f"{low} … {high}" for low, high in pairwise(ends)]
-        names = [f"≤ {ends[0]}", *inner, f"> {ends[-1]}"] if ends else ["all"]
+        ends = _told(cuts)
+        inner = [f"over {low} to {high}" for low, high in pairwise(ends)]
+        names = [f"up to {ends[0]}", *inner, f"over {ends[-1]}"] if ends else ["all"]
         return Labels(self.name, np.where(self.known(), codes, -1), tuple(names))
+
+
+def _told(numbers: Table) -> list[str]:
+    """Each number as one would write it, with as few digits as tell them apart."""
+    for digits in (6, 9, 17):
+        found = [f"{n:.0f}" if n == np.rint(n) and abs(n) < 1e15 else f"{n:.{digits}g}" for n in numbers.tolist()]
+        if len(set(found)) == len(found):
+            break
+    return found
 
 
 @dataclass(frozen=True)

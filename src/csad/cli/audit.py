@@ -48,7 +48,9 @@ def audit(
 ) -> None:
     """Say whether a run's prediction leaks a bias, and what it gets right for whom."""
     from csad.auditing.audited import Settings
-    from csad.experiments.audits.of_run import audit_run, check_writable, keep
+    from csad.experiments.audits.kept import check_writable, keep, record
+    from csad.experiments.audits.of_run import audit_run, check_same_data
+    from csad.experiments.reading import data_of, name_of
     from csad.experiments.run import load
 
     if fail_on and fail_on not in FAILURES:
@@ -58,14 +60,15 @@ def audit(
     ours = load(run, device=device)
     theirs = load(against, device=device) if against is not None else None
     check_writable(run)
-    found = audit_run(ours, split=split, against=theirs, data_root=data_root, settings=settings, tell=console.say)
-    about = {key: ours.config[key] for key in ("task", "method", "seed")} | {"run": str(run), "split": split}
-    answer = about | {"against": str(against) if against else None} | found.as_dict()
-    place = keep(answer, run)
+    if theirs is not None:
+        check_same_data(ours, theirs)  # before data are read, which may take long
+    data = data_of(ours, data_root, call="csad.audit(run, X, y, b)")
+    found = audit_run(ours, dataset=data, split=split, against=theirs, settings=settings, tell=console.say)
+    answer, place, said = keep(record(found, ours, data, split, theirs), run)
     failed = bool(fail_on) and found.state in FAILURES[fail_on]
 
     def show() -> None:
-        typer.echo(f"{about['method']} on {about['task']}, {split}, {found.rows:,} rows.")
+        typer.echo(f"{answer['method']} on {name_of(answer['task'])}, {split}, {found.rows:,} rows.")
         typer.echo(found.words)
         if found.comparison is not None:
             typer.echo(found.comparison.words)
@@ -75,7 +78,11 @@ def audit(
         for note in dict.fromkeys([*found.notes, *of_columns]):
             typer.echo(f"Note: {note}")
         typer.echo(f"Written: {place}")
+        if said:
+            typer.echo(said)
 
+    if said and as_json:
+        console.say(said)
     console.answer(answer | {"failed": failed}, show)
     if failed:
         raise typer.Exit(FAILED)

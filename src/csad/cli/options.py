@@ -36,6 +36,15 @@ Overrides = Annotated[
 Folder = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")]
 
 
+Threshold = Annotated[
+    float | None,
+    typer.Option(
+        metavar="PROBABILITY",
+        help="Of two classes, the second is predicted where its probability is above; 0.5: the likelier one.",
+    ),
+]
+
+
 def seeds_of(text: str) -> list[int]:
     """The seeds of --seed: one, or several with commas between."""
     try:

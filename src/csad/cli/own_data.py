@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from csad.cli.console import Console
+from csad.cli.own_sources import check_sources, typed
 from csad.errors import InputError
 
 if TYPE_CHECKING:
@@ -42,6 +43,19 @@ Image = Annotated[
 ]
 ImagePlace = Annotated[
     Path | None, _option("PLACE", "Folder, .zip or .tar of the pictures; the table's folder if not given.", "--images")
+]
+SeriesColumn = Annotated[
+    str,
+    _option(
+        "COLUMN", "The column that names series, of which x is then made: .csv or .npy files, a row for each step, a "
+        "column for each channel (--set data.length=200).", "--series",
+    ),
+]  # fmt: skip
+SeriesPlace = Annotated[
+    Path | None, _option("PLACE", "Folder, .zip or .tar of the series; the table's folder if not given.", "--series-in")
+]
+SeriesColumns = Annotated[
+    list[str] | None, _option("NAME,…", "How the columns of a series begin, of which x is then made: t for t0, t1, ….")
 ]
 Cost = Annotated[
     float | None,
@@ -79,30 +93,21 @@ def own_settings(task: str, given: Mapping[str, Any], options: Mapping[str, Any]
     from csad.experiments.build import is_own_table
 
     if not is_own_table(task):
-        names = ", ".join(map(_typed, chosen))
+        names = ", ".join(map(typed, chosen))
         raise InputError(f"{names}: only for a table of your own (.csv, .parquet), which {task} is not; leave it out.")
-    pictures = "image" in chosen or bool({"image", "data.image"} & given.keys())
-    for option in ("drop", "keep_bias"):
-        if pictures and option in chosen:
-            raise InputError(f"{_typed(option)} means nothing with --image, as x is made of pictures: leave it out.")
-    if "images" in chosen and not pictures:
-        raise InputError("--images says where pictures lie: give --image COLUMN too, the column that names them.")
+    check_sources(set(chosen) | {name.removeprefix("data.") for name in given})
     settings = dict(given)
     for option, value in chosen.items():
         name, setting = _setting(option, value)
         if taken := {name, f"data.{name}"} & given.keys():
-            raise InputError(f"{_typed(option)} and --set {taken.pop()} are the same setting: give one of the two.")
+            raise InputError(f"{typed(option)} and --set {taken.pop()} are the same setting: give one of the two.")
         settings[f"data.{name}"] = setting
     return settings
 
 
-def _typed(option: str) -> str:
-    return f"--{option.replace('_', '-')}"
-
-
 def _setting(option: str, value: Any) -> tuple[str, Any]:
     """The name of the setting that an option stands for, and its value; tuples, so that nothing becomes a sweep."""
-    if option in ("bias", "drop"):
+    if option in ("bias", "drop", "series_columns"):
         return option, tuple(name.strip() for words in value for name in words.split(",") if name.strip())
     if option in ("width", "bins"):
         return option if option == "bins" else "widths", tuple(value)
@@ -141,11 +146,12 @@ def show_choice(console: Console, choice: Mapping[str, Any]) -> None:
             "vanilla" if one["debias_weight"] is None else f"{one['debias_weight']:g}",
             f"{one['score']:.3f}",
             f"{one['leakage']:.3f}",
+            "" if one["epoch"] is None else f"{one['epoch']} of {choice['epochs']}",
             "chosen" if one["debias_weight"] == choice["debias_weight"] else "",
         ]
         for one in (choice["vanilla"], *choice["tried"])
     ]
-    rows += [[f"{weight:g}", "–", "–", "diverged"] for weight in choice["lost"]]
+    rows += [[f"{weight:g}", "–", "–", "–", "diverged"] for weight in choice["lost"]]
     title = f"Choice of debias_weight on {choice['rows']:,} validation rows"
-    console.table(title, ["debias_weight", choice["score"], "leakage (AUC)", ""], rows)
+    console.table(title, ["debias_weight", choice["score"], "leakage (AUC)", "after epoch", ""], rows)
     typer.echo(f"debias_weight: {choice['why']}")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from csad.cli.console import Console, one_sentence
-from csad.cli.options import DataRoot, Device, Folder, Json, Quiet
+from csad.cli.options import DataRoot, Device, Folder, Json, Quiet, Threshold
 
 
 @one_sentence
@@ -23,8 +24,14 @@ def predict(
     ] = "",
     images: Annotated[
         Path | None,
-        typer.Option(metavar="PLACE", help="Folder, .zip or .tar of pictures; if not given, that of the training."),
+        typer.Option(
+            "--images",
+            "--series-in",
+            metavar="PLACE",
+            help="Folder, .zip or .tar of pictures or series; if not given, that of the training.",
+        ),
     ] = None,
+    threshold: Threshold = None,
     force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
     device: Device = "auto",
     data_root: DataRoot = None,
@@ -32,6 +39,7 @@ def predict(
     quiet: Quiet = False,
 ) -> None:
     """Predict for each row of a file: the class or number, and the probability of each class, as a CSV file."""
+    from csad.deploy.decision import HALF, checked_threshold
     from csad.deploy.predictions import check_free, write_predictions
 
     console = Console(as_json, quiet)
@@ -45,18 +53,23 @@ def predict(
         from csad.experiments.run import load
 
         found = predict_file(load(run, device=device), file, id_column=id_, images=images or "", data_root=data_root)
+    if threshold is not None:
+        found = replace(found, threshold=checked_threshold(threshold, len(found.classes)))
     write_predictions(out, found)
     for notice in found.notices:
         console.say(notice)
     answer = {
         "run": str(run), "file": str(file), "out": str(out), "rows": len(found.ids), "id": found.id_name,
         "classes": list(found.classes), "counts": found.counts(), "notices": list(found.notices),
+        "threshold": found.threshold if len(found.classes) == 2 else None,
     }  # fmt: skip
 
     def show() -> None:
         if found.classes:
             rows = [[name, str(count)] for name, count in found.counts().items()]
             console.table("Predictions", ["class", "rows"], rows)
+        if found.threshold != HALF:
+            typer.echo(f"'{found.classes[1]}' is said where its probability is above {found.threshold:.3g}.")
         typer.echo(f"Written: {out}, {len(found.ids):,} rows of {file.name}")
 
     console.answer(answer, show)

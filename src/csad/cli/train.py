@@ -19,6 +19,7 @@ from csad.cli.options import (
     Quiet,
     Settings,
     Tensorboard,
+    Threshold,
     seeds_of,
 )
 from csad.cli.own_data import (
@@ -30,6 +31,9 @@ from csad.cli.own_data import (
     Image,
     ImagePlace,
     KeepBias,
+    SeriesColumn,
+    SeriesColumns,
+    SeriesPlace,
     Split,
     Target,
     TargetKind,
@@ -64,7 +68,11 @@ def train(
     keep_bias: KeepBias = False,
     image: Image = "",
     images: ImagePlace = None,
+    series: SeriesColumn = "",
+    series_in: SeriesPlace = None,
+    series_columns: SeriesColumns = None,
     cost: Cost = None,
+    threshold: Threshold = None,
     set_: Settings = None,
     preset: Annotated[str, typer.Option(help="Named settings of the task, such as authors.")] = "",
     backbone: Annotated[
@@ -93,6 +101,7 @@ def train(
     own = {
         "target": target, "bias": bias, "drop": drop, "group": group, "split": split, "width": width, "bins": bins,
         "target_kind": target_kind, "keep_bias": keep_bias, "image": image, "images": images,
+        "series": series, "series_in": series_in, "series_columns": series_columns,
     }  # fmt: skip
     given, seeds = own_settings(task, from_words(set_ or []), own), seeds_of(seed)
     if backbone:
@@ -106,6 +115,8 @@ def train(
     if is_sweep(task, method, seeds, given):
         if cost is not None:
             raise InputError("--cost says how debias_weight is chosen for one run, not for several: leave it out.")
+        if threshold is not None:
+            raise InputError("--threshold is for one run, not for several: give it to csad predict.")
         with hearing(data), for_tensorboard(tensorboard):
             _sweep(console, task, method, seeds, out, keep_weights, options, data)
         return
@@ -115,7 +126,9 @@ def train(
     console.title = f"{Path(task).stem} {method} seed {seeds[0]}"
     try:
         with hearing(data), for_tensorboard(tensorboard):
-            run = train_run(task, method, seed=seeds[0], out=place, listener=console, cost=cost, **options)
+            run = train_run(
+                task, method, seed=seeds[0], out=place, listener=console, cost=cost, threshold=threshold, **options
+            )
     finally:
         console.close()
     show_figures(console, run.result | data.about | {"run": str(place)}, str(place))
@@ -173,6 +186,8 @@ def show_figures(console: Console, result: dict[str, Any], place: str) -> None:
         console.table(title, ["figure", *metrics], [list(row) for row in zip(names, *columns, strict=True)])
         if "choice" in result:
             show_choice(console, result["choice"])
+        if "threshold" in result:
+            typer.echo(f"threshold: {result['threshold']['why']}")
         typer.echo(f"Run: {place}")
 
     console.answer(result, show)

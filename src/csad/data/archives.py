@@ -1,4 +1,4 @@
-"""Where images lie, as they were distributed: a folder, a .zip, a .tar or a .tar.gz, never unpacked to the disk."""
+"""Where images or series lie, as distributed: a folder, a .zip, a .tar or a .tar.gz, never unpacked to the disk."""
 
 from __future__ import annotations
 
@@ -28,17 +28,18 @@ class Archive(Protocol):
         """What reads it; a file of more than MOST_BYTES is read as empty."""
 
 
-def check_names(names: Sequence[str]) -> None:
+def check_names(names: Sequence[str], what: str = "image") -> None:
     """Nothing, or an error that tells the first name that leads out of the source."""
     # Of a hundred thousand plain names none need be taken apart.
     odd = (name for name in names if name[:1] == "/" or ".." in name or ":" in name or "\\" in name)
     for name in odd:
         # In the manner of Windows too, where a drive or a backslash leads out.
         if any(path.anchor or ".." in path.parts for path in (PurePosixPath(name), PureWindowsPath(name))):
-            raise InputError(f"Image '{name}' lies outside its folder or archive: names must be paths inside it.")
+            advice = "names must be paths inside it"
+            raise InputError(f"{what.title()} '{name}' lies outside its folder or archive: {advice}.")
 
 
-def stamp(source: Path, names: Sequence[str]) -> str:
+def stamp(source: Path, names: Sequence[str], what: str = "images") -> str:
     """Words that change when the source does: its path, size and time; of a folder, sizes and times of the files."""
     try:
         if not source.is_dir():
@@ -46,8 +47,8 @@ def stamp(source: Path, names: Sequence[str]) -> str:
             return f"{source.resolve()} {facts.st_size} {facts.st_mtime_ns}"
         found = [_facts(source / name) for name in names]
     except OSError as error:
-        raise InputError(f"The images {source} cannot be read: {error.strerror or error}.") from error
-    _check_missing(source, [name for name, facts in zip(names, found, strict=True) if not facts], len(names))
+        raise InputError(f"The {what} {source} cannot be read: {error.strerror or error}.") from error
+    _check_missing(source, [name for name, facts in zip(names, found, strict=True) if not facts], len(names), what)
     return f"{source.resolve()} {' '.join(found)}"
 
 
@@ -61,20 +62,20 @@ def _facts(path: Path) -> str:
 
 
 @contextmanager
-def open_archive(source: Path, names: Sequence[str]) -> Iterator[Archive]:
+def open_archive(source: Path, names: Sequence[str], what: str = "images") -> Iterator[Archive]:
     """The source, once all names are known to be in it."""
     if source.is_dir():
         yield _Folder(source)
         return
     if not source.name.lower().endswith(KINDS):
-        raise InputError(f"{source} cannot be read: images are in a folder, or in a file {', '.join(KINDS)}.")
+        raise InputError(f"{source} cannot be read: {what} are in a folder, or in a file {', '.join(KINDS)}.")
     try:
         opened = _opened(source)
     except BROKEN as error:
         raise _unreadable(source, error) from error
     with opened:
         archive = _Zip(opened) if isinstance(opened, zipfile.ZipFile) else _Tar(opened, source)
-        _check_missing(source, [name for name in names if name not in archive.files], len(names))
+        _check_missing(source, [name for name in names if name not in archive.files], len(names), what)
         yield archive
 
 
@@ -85,10 +86,10 @@ def _opened(source: Path) -> zipfile.ZipFile | tarfile.TarFile:
     return tarfile.open(source, "r:" if name.endswith(".tar") else "r:gz")
 
 
-def _check_missing(source: Path, missing: Sequence[str], total: int) -> None:
+def _check_missing(source: Path, missing: Sequence[str], total: int, what: str) -> None:
     if missing:
         raise InputError(
-            f"{source} lacks {len(missing):,} of the {total:,} images that are listed, the first is '{missing[0]}': "
+            f"{source} lacks {len(missing):,} of the {total:,} {what} that are listed, the first is '{missing[0]}': "
             "give the whole file, or a list of only those that are there."
         )
 

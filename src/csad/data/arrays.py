@@ -36,8 +36,11 @@ def from_arrays(
 ) -> Dataset:
     """A data set of x (n, …), y (n,) and b (n,) or (n, columns), whose labels are words or whole numbers.
 
-    In b, −1, NaN, None and "" are unknown. ``fractions`` are the shares of train, validation and test; 0 leaves
-    a split out. With ``test`` = (x, y, b) the rows given first are divided between the other two.
+    x are rows of a table (n, columns), series (n, channels, time) or images (n, channels, height, width), as numbers on
+    a common scale, or bytes of images. In b, −1, NaN, None and "" are unknown; ``bias_names`` name its columns.
+    ``related`` says which rows share a bias, those with equal labels if not given. ``fractions`` are the shares of
+    train, validation and test, drawn by ``seed`` from each combination of target and bias alike; 0 leaves a split out.
+    With ``test`` = (x, y, b) the rows given first are divided between the other two.
     """
     if len(fractions) != 3 or min(fractions) < 0 or not fractions[0] > 0 or not np.isfinite(sum(fractions)):
         raise InputError(f"fractions must be three shares for train, validation and test, not {fractions}.")

@@ -19,7 +19,11 @@ RULES = ("same_bias", "near_bias", "same_sample")
 
 @dataclass(frozen=True)
 class Related:
-    """The rule for Ω as plain values, so that a run's settings can hold it; call it on b (N, columns)."""
+    """The rule for Ω as plain values, so that a run's settings can hold it; call it on b (N, columns).
+
+    "same_bias": all bias labels are equal. "near_bias": each differs by at most its ``tolerance``, one for each column.
+    "same_sample": only a sample with itself, as in methods before CSAD.
+    """
 
     rule: str = "same_bias"
     tolerance: tuple[float, ...] = ()

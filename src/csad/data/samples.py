@@ -34,7 +34,10 @@ class Classes:
 
 @dataclass(frozen=True)
 class Number:
-    """A label that is a real number, such as an age."""
+    """A label that is a real number, such as an age; it is learned as (value − middle) / size."""
+
+    middle: float = field(default=0.0, compare=False)
+    size: float = field(default=1.0, compare=False)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,7 @@ from csad.deploy.predictions import ROW, Predictions, check_id, ids_of, row_numb
 from csad.errors import InputError
 
 if TYPE_CHECKING:
-    from csad.data.tables.pictures import PicturePreparation
+    from csad.data.tables.preparations import FilePreparation
 
 Scores = Callable[[Any], NDArray[Any]]  # of x: probabilities (n, classes), or numbers (n, 1) in the table's unit
 
@@ -32,7 +33,12 @@ def predict_file(
     Ids are those of a column of that name, or array of an .npz, else row numbers from 1. Pictures that a table names
     are looked for in ``images``, or in the table's own folder. Numbers are in the unit of the table that was learned.
     """
-    made, path = model if isinstance(model, Model) else Model(model), Path(file)
+    made = model if isinstance(model, Model) else Model(model)
+    found = _predicted(made, Path(file), id_column, images)
+    return replace(found, threshold=made.threshold)
+
+
+def _predicted(made: Model, path: Path, id_column: str, images: str | Path) -> Predictions:
     check_id(id_column)
     if path.suffix.lower() in (".npz", ".npy"):
         return of_arrays(partial(_scores, made), made.classes, path, id_column)
@@ -47,7 +53,7 @@ def predict_file(
         place = Path(images or path.parent)
         return of_pictures(partial(_scores, made), made.classes, made.preparation, path, id_column, place)
     if images:
-        raise InputError("--images is for a model that was trained on pictures: leave it out.")
+        raise InputError("--images is for a model that was trained on pictures, --series-in on series: leave it out.")
     return _of_table(made, made.preparation, path, id_column)
 
 
@@ -58,20 +64,21 @@ def _of_table(model: Model, prepared: Preparation, path: Path, id_column: str) -
 
 
 def of_pictures(
-    scores: Scores, classes: tuple[str, ...], prepared: PicturePreparation, path: Path, id_column: str, images: Path
+    scores: Scores, classes: tuple[str, ...], prepared: FilePreparation, path: Path, id_column: str, images: Path
 ) -> Predictions:
-    """What ``scores`` says of the pictures that a table names; nothing where a row names none, or a broken one."""
+    """What ``scores`` says of pictures or series that a table names; nothing where a row has none, or a broken one."""
     table = read_table_file(path, alone=[prepared.column])
     ids, names = ids_of(table, id_column), prepared.names(table)
     rows = np.array([row for row, name in enumerate(names) if name], np.int64)
     if not len(rows):
-        raise InputError(f"Column '{prepared.column}' of {path} names no picture in any row.")
+        raise InputError(f"Column '{prepared.column}' of {path} names no {prepared.what} in any row.")
     found, notices = prepared.read(images, {"given": [names[row] for row in rows.tolist()]})
-    seen = scores(found["given"].pixels)
+    seen = scores(found["given"].x)
     every = np.full((table.rows, seen.shape[1]), np.nan)
     every[rows[found["given"].kept]] = seen
     if lost := int(np.isnan(every).any(1).sum()):
-        notices.append(f"{lost:,} row{'s have' if lost > 1 else ' has'} no picture, so nothing is predicted there.")
+        lack = f"{lost:,} row{'s have' if lost > 1 else ' has'} no {prepared.what}"
+        notices.append(f"{lack}, so nothing is predicted there.")
     return Predictions(id_column or ROW, ids, classes, every, tuple(notices))
 
 

@@ -5,17 +5,16 @@ from __future__ import annotations
 import importlib
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from csad.data.tables.given import given_table, is_raw
 from csad.data.tables.preparation import Preparation
+from csad.data.tables.preparations import AnyPreparation, preparation_from
+from csad.deploy.decision import HALF, decided
 from csad.errors import InputError
-
-if TYPE_CHECKING:
-    from csad.data.tables.pictures import PicturePreparation
 
 Array = NDArray[Any]
 FORMAT = "csad-export-1"
@@ -27,6 +26,7 @@ class Model:
     """What a run learned, ready to predict: F, D_y and P_y as one graph, and how its input is made.
 
     ``about`` is all that the file says of itself; ``classes`` are the names of the classes, none for a number;
+    ``threshold`` is the probability above which the second of two classes is said;
     ``preparation`` makes x of a table's columns, or of the pictures it names, where the run learned from such a table.
     """
 
@@ -37,6 +37,7 @@ class Model:
         self.shape: tuple[int, ...] = tuple(self.about["input"]["shape"])
         self.classes: tuple[str, ...] = tuple(self.about["classes"])
         self.preparation = _preparation(self.about["preparation"])
+        self.threshold = float(self.about.get("threshold", HALF))
         self._bytes = self.about["input"]["dtype"] == "uint8"
 
     def predict(self, x: Any) -> Array:
@@ -47,7 +48,8 @@ class Model:
         """
         scores = self.scores(x)
         if self.classes:
-            return np.asarray(scores.argmax(1))
+            plain = self.threshold == HALF  # then the scores decide, which are not rounded
+            return np.asarray(scores.argmax(1)) if plain else decided(softmax(scores), self.threshold)
         reader = self._reader(x)
         return reader.target.restored(scores[:, 0]) if reader else scores[:, 0]
 
@@ -92,14 +94,8 @@ def softmax(scores: Array) -> Array:
     return np.asarray(powers / powers.sum(1, keepdims=True))
 
 
-def _preparation(values: dict[str, Any] | None) -> Preparation | PicturePreparation | None:
-    if values is None:
-        return None
-    if "pictures" not in values:
-        return Preparation.from_dict(values)
-    from csad.data.tables.pictures import PicturePreparation  # which needs more than NumPy
-
-    return PicturePreparation.from_dict(values)
+def _preparation(values: dict[str, Any] | None) -> AnyPreparation | None:
+    return None if values is None else preparation_from(values)
 
 
 def _session(path: Path) -> Any:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from csad.data.tables.columns import Table
 from csad.data.tables.files import read_cells
+from csad.deploy.decision import HALF, decided
 from csad.errors import InputError
 
 ROW = "row"  # what the ids are called where they are row numbers
@@ -30,12 +31,13 @@ class Predictions:
     classes: tuple[str, ...]  # none where a number is predicted
     scores: NDArray[Any]  # probabilities of the classes, or the number
     notices: tuple[str, ...]  # sentences on what the file held that training did not know
+    threshold: float = HALF  # of two classes, the probability above which the second is said
 
     def names(self) -> list[str]:
         """What is predicted for each row: a class by name, or a number; empty where nothing is."""
         known = ~np.isnan(self.scores).any(1)
         if self.classes:
-            best = np.nan_to_num(self.scores).argmax(1)
+            best = decided(np.nan_to_num(self.scores), self.threshold)
             found = [self.classes[k] for k in best.tolist()]
         else:
             found = [f"{value:.7g}" for value in self.scores[:, 0].tolist()]

@@ -15,11 +15,13 @@ from torch import Tensor
 
 from csad import __version__
 from csad.data.samples import Dataset, as_float
+from csad.data.tables.file_columns import PLACES
 from csad.experiments.build import is_file
 from csad.experiments.folder import describe
 from csad.experiments.plan import Plan
 from csad.experiments.reading import OWN, name_of
 from csad.experiments.run import Run, evaluate
+from csad.experiments.threshold import threshold_of
 from csad.methods.method import Method
 from csad.training.batches import batches_per_epoch
 from csad.training.device import Way
@@ -32,8 +34,9 @@ def config_of(
 ) -> dict[str, Any]:
     """All that a run's folder must hold for it to be run again, from wherever, or loaded without its data."""
     settings = asdict(plan)
-    if settings["data"].get("images"):
-        settings["data"]["images"] = os.path.abspath(settings["data"]["images"])
+    for place in PLACES:
+        if settings["data"].get(place):
+            settings["data"][place] = os.path.abspath(settings["data"][place])
     return {
         "csad": __version__,
         "task": OWN if isinstance(task, Dataset) else os.path.abspath(task) if is_file(str(task)) else str(task),
@@ -52,9 +55,18 @@ def _weights(plan: Plan) -> dict[str, str]:
 
 
 def result_of(
-    run: Run, dataset: Dataset, plan: Plan, environment: Mapping[str, Any], probed: Sequence[str] = ()
+    run: Run,
+    dataset: Dataset,
+    plan: Plan,
+    environment: Mapping[str, Any],
+    probed: Sequence[str] = (),
+    *,
+    threshold: float | None = None,
 ) -> dict[str, Any]:
-    """The figures of a run that has come to its end, and what they depend on."""
+    """The figures of a run that has come to its end, and what they depend on; the run then has its threshold."""
+    decision = threshold_of(run, dataset, threshold)
+    if decision is not None:
+        run.threshold = decision.value
     return {
         "task": name_of(run.config["task"]),
         "method": run.config["method"],
@@ -66,6 +78,7 @@ def result_of(
         "seconds": run.log.seconds(),
         "warnings": run.log.warnings(),
         "environment": dict(environment),
+        **({"threshold": decision.as_dict()} if decision else {}),
     }
 
 

@@ -14,6 +14,7 @@ from csad.data.samples import Dataset, Task
 from csad.data.tables.files import is_table_file
 from csad.data.tables.own import table_from_settings
 from csad.data.tables.own_pictures import pictures_from_settings
+from csad.data.tables.own_series import series_from_settings
 from csad.errors import InputError, unknown
 from csad.experiments.defaults import kind_defaults
 from csad.experiments.plan import Plan, check_given, data_settings, experiment, resolve
@@ -81,11 +82,14 @@ def is_own_table(name: str) -> bool:
 
 
 def maker_of(name: str, given: Collection[str] = ()) -> Any:
-    """The function that makes the data set of that name; of a table with the setting ``image``, one of pictures."""
+    """The function that makes the data set of that name; of a table, settings tell whether it is one of files."""
     if name.endswith(".npz"):
         return from_npz
     if is_own_table(name):
-        return pictures_from_settings if {"image", "data.image"} & set(given) else table_from_settings
+        named = {key.removeprefix("data.") for key in given}
+        if {"series", "series_columns"} & named:
+            return series_from_settings
+        return pictures_from_settings if "image" in named else table_from_settings
     if name not in DATASETS and Path(name).suffix:
         raise InputError(f"{name} cannot be read: give an .npz file of arrays x, y and b, or a table (.csv, .parquet).")
     return DATASETS[name]

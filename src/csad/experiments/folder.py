@@ -1,4 +1,4 @@
-"""A run is a folder: config.toml, preparation.json, log.jsonl, checkpoint/, result.json. Nothing is a pickle."""
+"""A run is a folder: config.toml, rows.json, preparation.json, log.jsonl, checkpoint/, result.json; no pickle."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from typing import Any
 from csad.data.pairs import Related
 from csad.data.samples import Classes, Dataset, Number, Task
 from csad.data.tables.owned import OwnTable
-from csad.data.tables.pictures import PicturePreparation, preparation_from
-from csad.data.tables.preparation import Preparation
+from csad.data.tables.preparations import AnyPreparation, preparation_from
 from csad.errors import InputError
+from csad.experiments.digests import FILE as ROWS
+from csad.experiments.digests import check_rows, rows_text
 from csad.experiments.sealed import sealed, unsealed
 from csad.experiments.values import toml
 
@@ -77,17 +78,24 @@ class Folder:
     def begin(self, config: Mapping[str, Any], *, resume: bool, force: bool, dataset: Dataset | None = None) -> bool:
         """Whether there is an earlier sitting to go on from; an existing run is never overwritten unasked.
 
-        Of a ``dataset`` that is a table of one's own, the preparation is written beside the config.
+        Beside the config it keeps a digest of each split of the ``dataset``, and how x is made of a table of one's own.
         """
         again = self.check(config, resume=resume, force=force)
+        if again and dataset is not None:
+            check_rows(self.path, dataset)
+        fresh = not self.path.exists()
         try:
             if not again:
                 self._empty()
                 self.path.mkdir(parents=True, exist_ok=True)
                 write_whole(self.config, toml(dict(config)))
+                if dataset is not None:
+                    write_whole(self.path / ROWS, rows_text(dataset))
             if isinstance(dataset, OwnTable):
                 write_whole(self.preparation, sealed(dataset.preparation.to_dict()))
         except OSError as error:
+            if fresh:
+                shutil.rmtree(self.path, ignore_errors=True)
             raise InputError(f"{self.path} cannot be written ({error.strerror}): give another --out.") from error
         return again
 
@@ -126,7 +134,7 @@ class Folder:
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise InputError(f"{self.config} cannot be read ({error}): train the run again.") from error
 
-    def read_preparation(self) -> Preparation | PicturePreparation | None:
+    def read_preparation(self) -> AnyPreparation | None:
         """How rows become x, of a run that was trained on a table of one's own."""
         if not self.preparation.exists():
             return None

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import copy
 import math
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 
-from csad.data.samples import Dataset
 from csad.errors import Interrupted
 from csad.experiments.many import Campaign, Ready
 from csad.experiments.pretraining import common_stages, key
-from csad.methods.method import Method
-from csad.training.batches import Batches, OwnBatches, StackedBatches, batches_per_epoch
-from csad.training.device import Way, computing_in, repeatable, wait
-from csad.training.footprint import run_bytes, small
-from csad.training.record import EAGER_STEPS
-from csad.training.stack import Alone, Runs, Stack, why_not_stacked
-from csad.training.steps import Steps, optimisers_of
-
-TIMED_STEPS = 3
+from csad.experiments.timing import epoch_seconds
+from csad.methods.method import Stage
+from csad.training.batches import batches_per_epoch
+from csad.training.checkpoint import Place
+from csad.training.footprint import run_bytes
+from csad.training.stack import why_not_stacked
 
 
 @dataclass(frozen=True)
@@ -72,7 +66,7 @@ def _carry_out(campaign: Campaign, name: str, runs: Sequence[Ready]) -> list[str
 
 
 def forecast(campaign: Campaign, stacks: Sequence[Sequence[Ready]]) -> Forecast:
-    """What the stacks will take; pretraining that is there or that an earlier stack makes counts nothing."""
+    """What the stacks still take; what was done before, and pretraining that an earlier stack makes, counts nothing."""
     seconds, most = 0.0, 0
     planned: set[str] = set()
     known: dict[tuple[str, int, int], float] = {}  # what one run of a kind takes, another does not take to time again
@@ -83,60 +77,31 @@ def forecast(campaign: Campaign, stacks: Sequence[Sequence[Ready]]) -> Forecast:
         if kind not in sizes:
             sizes[kind] = run_bytes(first.method, first.dataset)
         most = max(most, sum(data.values()) + len(stack) * sizes[kind])
+        shared = 0 if why_not_stacked(first.method) else common_stages(first.method)
         for number, stage in enumerate(first.method.schedule()):
-            runs = list(stack)
-            if number < common_stages(first.method) and not why_not_stacked(first.method):
-                words = {key(run.config, run.method, number + 1): run for run in stack}
-                words = {w: run for w, run in words.items() if w not in planned and not campaign.pretrained.holds(w)}
-                planned |= words.keys()
-                runs = list(words.values())
-            if runs and stage.epochs:
+            runs, common = list(stack), number + 1 if number < shared else None
+            if common:
+                runs = _missing(campaign, stack, common, planned)
+            if runs and (epochs := _epochs_left(stage, number, campaign.place_of(runs, common), first)):
                 place = kind, number, len(runs)
                 if place not in known:
                     known[place] = epoch_seconds(runs, number, campaign.way)
-                seconds += stage.epochs * known[place]
+                seconds += epochs * known[place]
     return Forecast(sum(map(len, stacks)), len(stacks), seconds, most)
 
 
-def epoch_seconds(runs: Sequence[Ready], number: int, way: Way) -> float:
-    """Seconds that an epoch of a stage takes; on a CPU, or where runs cannot be stacked, one is timed for all."""
-    on_gpu = way.device.type == "cuda"
-    alone = bool(why_not_stacked(runs[0].method))
-    timed = runs if on_gpu and not alone else runs[:1]
-    course, repeats = timed[0].method.course, TIMED_STEPS if on_gpu else 1
-    with repeatable(way.device, False), computing_in(course.precision):
-        together, batches = _alone(timed[0], way) if len(timed) == 1 else _stacked(timed, way)
-        steps = Steps(together, batches, optimisers_of(together, way.device), number, way, lambda text: None)
-        rows = steps.epoch(0)[0]
-        for _ in range(EAGER_STEPS + 1 if on_gpu else 1):
-            steps(rows)
-        wait(way.device)
-        start = time.perf_counter()
-        for _ in range(repeats):
-            steps(rows)
-        wait(way.device)
-    spent = (time.perf_counter() - start) / repeats
-    return spent * batches_per_epoch(runs[0].dataset.train.y, course) * len(runs) / len(timed)
+def _missing(campaign: Campaign, stack: Sequence[Ready], stages: int, planned: set[str]) -> list[Ready]:
+    """The runs that make what the first stages lead to, each for all that share it; ``planned`` then has it."""
+    words: dict[str, Ready] = {}
+    for run in stack:
+        words.setdefault(key(run.config, run.method, stages), run)
+    found = [run for word, run in words.items() if word not in planned and not campaign.pretrained.holds(word)]
+    planned.update(words)
+    return found
 
 
-def _alone(run: Ready, way: Way) -> tuple[Runs, Batches]:
-    """One run on a copy of its weights, since the steps are real."""
-    few = small(run.dataset, run.method.course.batch_size)
-    method = _prepared(run.method, few).to(way.device)
-    return Alone(method), OwnBatches(few, method.course, run.wanted.seed, way.device)
-
-
-def _stacked(runs: Sequence[Ready], way: Way) -> tuple[Runs, Batches]:
-    """Copies of the runs as a stack."""
-    course = runs[0].method.course
-    few = {id(run.dataset): small(run.dataset, course.batch_size) for run in runs}
-    datasets, seeds = [few[id(run.dataset)] for run in runs], [run.wanted.seed for run in runs]
-    methods = [_prepared(run.method, dataset) for run, dataset in zip(runs, datasets, strict=True)]
-    return Stack(methods, way.device), StackedBatches(datasets, course, seeds, way.device)
-
-
-def _prepared(method: Method, dataset: Dataset) -> Method:
-    """A copy that is ready for steps on these rows."""
-    made = copy.deepcopy(method)
-    made.prepare(dataset.train, dataset.view)
-    return made
+def _epochs_left(stage: Stage, number: int, place: Place, run: Ready) -> float:
+    """How much of a stage is still to be done, from the place where a training will go on."""
+    if place.stage != number:
+        return stage.epochs if place.stage < number else 0
+    return stage.epochs - place.epoch - place.batch / batches_per_epoch(run.dataset.train.y, run.method.course)

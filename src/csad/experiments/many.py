@@ -14,7 +14,6 @@ from typing import Any, TypedDict
 
 from torch import nn
 
-from csad.data.check import check_trainable
 from csad.data.samples import Dataset
 from csad.errors import Diverged
 from csad.experiments.account import config_of
@@ -22,19 +21,22 @@ from csad.experiments.build import build, read
 from csad.experiments.finishing import Ended, finish, measure_again
 from csad.experiments.folder import Folder
 from csad.experiments.listeners import Silent, Teller
+from csad.experiments.outdated import put_aside
 from csad.experiments.plan import Plan
 from csad.experiments.pretraining import Pretrained, common_stages, key, moved_parts
 from csad.experiments.probing import LEAKAGE
 from csad.experiments.reading import OWN
+from csad.experiments.trainable import check_ready
 from csad.methods.method import Method
 from csad.training import checkpoint
-from csad.training.checkpoint import State
+from csad.training.checkpoint import Place, State
 from csad.training.device import Way, choose_device
 from csad.training.fit import fit, fit_many
 from csad.training.footprint import free_bytes, run_bytes
 from csad.training.log import Log
 from csad.training.stack import may_differ, why_not_stacked
 from csad.training.stages import Training
+from csad.training.watch import Onlooker
 
 # What stacked runs may differ in besides seed, data and the method's buffers: numbers of the optimisers.
 FREE = ("rate", "pretrain_rate", "decay", "weight_decay", "average")
@@ -54,6 +56,7 @@ class Wanted:
     metrics: tuple[str, ...] = ()  # figures of each of these splits which its result must hold
     dataset: Dataset | None = None  # where it has been read, or was given from Python
     backbone: nn.Module | None = None  # a module of the user's own, of which a copy is trained
+    onlooker: Onlooker | None = None  # who looks on while it trains, the same for all that are one program
 
     @property
     def probed(self) -> tuple[str, ...]:
@@ -119,7 +122,7 @@ class Campaign:
         self.pretrained = Pretrained(scratch / "pretrained")
         self._read: dict[str, Dataset] = {}
         self._fingerprints: dict[int, str] = {}  # of large data each takes a while
-        self._checked: set[tuple[int, bool]] = set()
+        self._checked: set[tuple[int, bool, int, str]] = set()
 
     @classmethod
     def at(
@@ -142,9 +145,10 @@ class Campaign:
         """The run with its data and fresh weights; bad settings, bad data and a folder in the way are told here."""
         dataset = self.dataset(wanted.task, wanted.plan.data) if wanted.dataset is None else wanted.dataset
         method = build(dataset.task, wanted.method, wanted.plan, wanted.seed, wanted.backbone)
-        if (id(dataset), method.needs_bias) not in self._checked:
-            check_trainable(dataset, needs_bias=method.needs_bias)
-            self._checked.add((id(dataset), method.needs_bias))
+        what = (id(dataset), method.needs_bias, method.course.batch_size, method.course.balance)
+        if what not in self._checked:
+            check_ready(dataset, method)
+            self._checked.add(what)
         if id(dataset) not in self._fingerprints:
             self._fingerprints[id(dataset)] = dataset.fingerprint()
         word = self._fingerprints[id(dataset)]
@@ -266,6 +270,12 @@ class Campaign:
         told = json.dumps([what, *(run.config for run in runs)], sort_keys=True)
         return self.stacks / f"{hashlib.sha256(told.encode()).hexdigest()[:20]}.safetensors"
 
+    def place_of(self, runs: Sequence[Ready], stage: int | None = None) -> Place:
+        """How far these runs have come as one program: in that common stage, or in all that follows these."""
+        if why_not_stacked(runs[0].method):
+            return checkpoint.place_in(runs[0].folder.checkpoint)
+        return checkpoint.place_in(self._keep(runs, "whole" if stage is None else f"stage {stage}"))
+
     def clear(self) -> None:
         """Removes what stopped stacks have left, once all runs are there."""
         shutil.rmtree(self.stacks, ignore_errors=True)
@@ -283,6 +293,7 @@ class Campaign:
                 seeds=[run.wanted.seed for run in runs],
                 names=[run.wanted.name for run in runs],
                 logs=logs,
+                onlooker=runs[0].wanted.onlooker,
                 **options,
             )
         except Diverged as error:
@@ -294,9 +305,21 @@ class Campaign:
     def _train_alone(self, run: Ready, reason: str) -> list[str]:
         self.teller.title = run.wanted.name
         self.teller.warn(f"This run is trained by itself: {reason}.")
+        if moved := put_aside(run.folder.path):
+            self.teller.say(moved)
         log, keep = Log(run.folder.log), run.folder.checkpoint
         try:
-            fit(run.method, run.dataset, self.teller, self.way, seed=run.wanted.seed, log=log, keep=keep, resume=True)
+            fit(
+                run.method,
+                run.dataset,
+                self.teller,
+                self.way,
+                seed=run.wanted.seed,
+                log=log,
+                keep=keep,
+                resume=True,
+                onlooker=run.wanted.onlooker,
+            )
         except Diverged as error:
             self.teller.warn(str(error))
             return [run.wanted.name]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csad.data.samples import Classes
+from csad.data.tables.file_columns import PLACES
 from csad.data.tables.files import is_table_file, read_table_file
 from csad.data.tables.filled import applied_notices
-from csad.data.tables.pictures import PicturePreparation
 from csad.data.tables.preparation import Preparation, Unit
 from csad.deploy.files import of_arrays, of_pictures
 from csad.deploy.predictions import ROW, Predictions, check_id, ids_of
@@ -29,7 +31,10 @@ def predict_file(
     Ids are those of a column, or array, of that name, else row numbers from 1. ``images`` is where the pictures lie
     that a table names, if not where they were in training, or by the same name in ``data_root``.
     """
-    path = Path(path)
+    return replace(_predicted(run, Path(path), id_column, images, data_root), threshold=run.threshold)
+
+
+def _predicted(run: Run, path: Path, id_column: str, images: str | Path, data_root: Path | None) -> Predictions:
     check_id(id_column)
     if path.suffix.lower() == ".npz":
         return of_arrays(partial(_scores, run), _classes(run), path, id_column)
@@ -41,16 +46,16 @@ def predict_file(
             f"This run was not trained on a table of your own, so it cannot tell what the columns of {path} are: give "
             f"an .npz file with an array x of shape (rows, {shape})."
         )
-    if isinstance(run.preparation, PicturePreparation):
+    if not isinstance(run.preparation, Preparation):
         place = Path(images) if images else _place(run, data_root)
         return of_pictures(partial(_scores, run), _classes(run), run.preparation, path, id_column, place)
     if images:
-        raise InputError("--images is for a run that was trained on pictures: leave it out.")
+        raise InputError("--images is for a run that was trained on pictures, --series-in on series: leave it out.")
     return _of_table(run, run.preparation, path, id_column)
 
 
 def _of_table(run: Run, preparation: Preparation, path: Path, id_column: str) -> Predictions:
-    wanted = run.method.task.shape[0]
+    wanted = math.prod(run.method.task.shape)  # of series, channels × steps
     if len(preparation.names()) != wanted:
         raise InputError(
             f"The run's preparation of a table makes {len(preparation.names())} columns where the run takes {wanted}, "
@@ -66,7 +71,7 @@ def _place(run: Run, data_root: Path | None) -> Path:
     """Where the pictures of the training lie."""
     if run.config["task"] == OWN:
         raise InputError("This run was trained on pictures given from Python: say where those lie with --images.")
-    if named := run.config["data"].get("images"):
+    if named := next(filter(None, map(run.config["data"].get, PLACES)), ""):
         return Path(where_now(named, data_root))
     return Path(where_now(run.config["task"], data_root)).parent
 

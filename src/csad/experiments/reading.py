@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from csad.data.samples import Dataset
+from csad.data.tables.file_columns import PLACES
 from csad.errors import InputError
 from csad.experiments.build import is_file, read
+from csad.experiments.digests import changed_splits, changed_words
 
 if TYPE_CHECKING:
     from csad.experiments.run import Run
+
+
+class RowsWarning(UserWarning):
+    """Rows that a run was not trained on are others than in its training."""
+
 
 OWN = "own"  # what a config calls a task or a backbone that was given from Python
 
@@ -18,16 +26,18 @@ OWN = "own"  # what a config calls a task or a backbone that was given from Pyth
 def data_of(run: Run, data_root: Path | None = None, *, call: str = "csad.evaluate(run, dataset)") -> Dataset:
     """The data set that a run was trained on, read again, from wherever; other training rows are an error.
 
-    A file that is no longer where it was is looked for in ``data_root``. ``call`` is what to do instead in Python,
-    where data were given from there.
+    Other rows of another split are a ``RowsWarning``: what is found on them is true, but of other rows. A file that is
+    no longer where it was is looked for in ``data_root``. ``call`` is what to do instead in Python, where data were
+    given from there.
     """
     task, settings = run.config["task"], dict(run.config["data"])
     if task == OWN:
         raise InputError(f"This run was trained on data given from Python: call {call} there.")
     if is_file(task):
         task = where_now(task, data_root)
-    if settings.get("images"):
-        settings["images"] = where_now(settings["images"], data_root)
+    for place in PLACES:
+        if settings.get(place):
+            settings[place] = where_now(settings[place], data_root)
     dataset = read(task, settings, data_root)
     known = run.config["about"].get("fingerprint")
     if known and dataset.fingerprint() != known:
@@ -35,6 +45,8 @@ def data_of(run: Run, data_root: Path | None = None, *, call: str = "csad.evalua
             f"The training rows of {task} are not those that this run was trained on, so its figures would mean "
             "something else: bring the old ones back, or train again."
         )
+    if changed := changed_splits(run.folder, dataset):
+        warnings.warn(changed_words(changed), RowsWarning, stacklevel=2)
     return dataset
 
 

@@ -18,8 +18,9 @@ from csad.auditing.figures import figures
 from csad.auditing.metrics import consistency, mean_squared_error
 from csad.data.samples import UNKNOWN, Classes, Dataset, Samples, Task, as_float, to_tensor
 from csad.data.tables.given import given_table, is_raw
-from csad.data.tables.pictures import PicturePreparation
 from csad.data.tables.preparation import Preparation
+from csad.data.tables.preparations import AnyPreparation
+from csad.deploy.decision import HALF, decided
 from csad.errors import InputError, unknown
 from csad.experiments.build import build
 from csad.experiments.folder import Folder, task_from
@@ -27,6 +28,7 @@ from csad.experiments.plan import SECTIONS, Plan
 from csad.experiments.probing import leakage
 from csad.experiments.reading import OWN as OWN
 from csad.experiments.reading import data_of as data_of
+from csad.experiments.threshold import threshold_in
 from csad.methods.method import Method
 from csad.nets.weights import without_files
 from csad.training import checkpoint
@@ -46,7 +48,8 @@ class Run:
     log: Log
     folder: Path | None = None
     view: Callable[[Tensor], Tensor] = as_float
-    preparation: Preparation | PicturePreparation | None = None  # of a run that was trained on a table of one's own
+    preparation: AnyPreparation | None = None  # of a run that was trained on a table of one's own
+    threshold: float = HALF  # of two classes, the probability above which the second is said
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -61,9 +64,13 @@ class Run:
         rows, or a data frame. A number is then what would stand in the table; of an array x, it is as it was learned.
         """
         out = self._each(x, self.method.predict)
-        found = np.asarray(out.argmax(1) if out.shape[1] > 1 else out[:, 0])
+        found = self._said(out) if out.shape[1] > 1 else np.asarray(out[:, 0])
         raw = self._reader(x) if out.shape[1] == 1 else None
         return raw.target.restored(found) if raw else found
+
+    def _said(self, out: Tensor) -> NDArray[Any]:
+        """Class numbers of logits; with a half as the threshold of the logits alone, which are not rounded."""
+        return np.asarray(out.argmax(1)) if self.threshold == HALF else decided(out.softmax(1).numpy(), self.threshold)
 
     def predict_proba(self, x: Any) -> NDArray[Any]:
         """Probabilities (n, classes)."""
@@ -111,7 +118,7 @@ def load(
     view: Callable[[Tensor], Tensor] | None = None,
     device: str = "auto",
 ) -> Run:
-    """A run from its folder, without its data.
+    """A run from its folder, without its data, on a ``device``: auto, cpu, cuda or cuda:N.
 
     ``backbone`` and ``view`` are needed again where the run was trained with a module or a view of one's own.
     """
@@ -137,7 +144,8 @@ def load(
     checkpoint.put(weights, Alone(model).state, str(files.checkpoint))
     result, log = files.read_result() or {}, Log(files.log)
     preparation = files.read_preparation()
-    return Run(model.to(choose_device(device)), config, result, log, files.path, view or as_float, preparation)
+    seen, threshold = view or as_float, threshold_in(result)
+    return Run(model.to(choose_device(device)), config, result, log, files.path, seen, preparation, threshold)
 
 
 def check_own(
@@ -185,4 +193,4 @@ def _figures(run: Run, samples: Samples, task: Task) -> dict[str, float]:
     b = samples.b.cpu().nan_to_num(nan=UNKNOWN).long().numpy()
     columns = zip(task.bias_names, task.biases, b.T, strict=True)
     groups = {name: column for name, kind, column in columns if isinstance(kind, Classes)}
-    return figures(out.argmax(1).numpy(), y, probabilities=out.softmax(1).numpy(), biases=groups)
+    return figures(run._said(out), y, probabilities=out.softmax(1).numpy(), biases=groups)

@@ -10,18 +10,22 @@ from typing import Any
 import numpy as np
 from torch import nn
 
-from csad.data.check import check_trainable
 from csad.data.samples import Dataset
 from csad.data.tables.owned import OwnTable
 from csad.errors import InputError
 from csad.experiments.account import config_of, environment, result_of
 from csad.experiments.build import build, is_file, plan_run, read
-from csad.experiments.choices.choosing import Asked, choose, chosen_before
+from csad.experiments.choices.asked import Asked
+from csad.experiments.choices.choosing import choose
+from csad.experiments.choices.folder import chosen_before
 from csad.experiments.choices.occasion import checked_cost, rows_to_choose_by
 from csad.experiments.folder import Folder
 from csad.experiments.listeners import Silent, Unadvised
+from csad.experiments.outdated import put_aside, to_be_removed
 from csad.experiments.reading import OWN
 from csad.experiments.run import Run
+from csad.experiments.threshold import check_given, check_same, threshold_in
+from csad.experiments.trainable import check_ready
 from csad.training import checkpoint
 from csad.training.device import Way, choose_device
 from csad.training.fit import fit
@@ -34,19 +38,20 @@ def train(
     task: str | Path | Dataset,
     method: str = "csad",
     *,
-    seed: int = 0,
-    preset: str = "",
+    seed: int = 0,  # weights and order of mini-batches follow from it
+    preset: str = "",  # named settings of the task, such as authors
     settings: Mapping[str, Any] | None = None,
-    backbone: nn.Module | None = None,
-    out: str | Path | None = None,
-    resume: bool = False,
-    force: bool = False,
-    device: str = "auto",
-    deterministic: bool = False,
-    record: bool = True,
-    data_root: str | Path | None = None,
-    listener: Listener | None = None,
+    backbone: nn.Module | None = None,  # a module of one's own as F: a copy of it is trained
+    out: str | Path | None = None,  # the run's folder; nothing is kept without it
+    resume: bool = False,  # go on with a run that was stopped
+    force: bool = False,  # begin anew over an existing run
+    device: str = "auto",  # auto, cpu, cuda or cuda:N
+    deterministic: bool = False,  # only deterministic algorithms
+    record: bool = True,  # on a GPU, as a CUDA graph
+    data_root: str | Path | None = None,  # the folder that holds the data sets
+    listener: Listener | None = None,  # hears how it goes; without one, advice is a TrainingWarning
     cost: float | None = None,
+    threshold: float | None = None,
     **bare: Any,
 ) -> Run:
     """A trained run of a method on a task: a data set by name, an .npz file or a table, or a Dataset of one's own.
@@ -56,6 +61,7 @@ def train(
 
     On data of one's own a ``debias_weight`` that is not given is chosen on the validation split, where that has rows
     enough: the one that takes away most leakage at a ``cost`` of at most .02 in balanced accuracy (choice.py).
+    Of two classes the second is said where its probability is above ``threshold``, chosen there too (threshold.py).
     """
     _check_kinds(task, backbone)
     seed = checked_seed(seed)
@@ -63,14 +69,18 @@ def train(
     given = dict(settings or {}) | bare
     dataset, plan = plan_run(task, method, given, preset, partial(read, data_root=root))
     model = build(dataset.task, method, plan, seed, backbone)
-    check_trainable(dataset, needs_bias=model.needs_bias)
+    check_ready(dataset, model)
+    decision = check_given(threshold, dataset)
     way = Way(choose_device(device), deterministic, record)
     hearer, place = listener or Silent(), Path(out) if out is not None else None
+    say = Unadvised(hearer).say
+    if force and (gone := to_be_removed(place)):
+        say(gone)
     own = isinstance(task, Dataset) or is_file(str(task))
-    rows = rows_to_choose_by(dataset, plan, given, own=own, cost=cost, say=Unadvised(hearer).say)
+    rows = rows_to_choose_by(dataset, plan, given, own=own, cost=cost, say=say)
     if rows is not None:
         told = OWN if isinstance(task, Dataset) else str(task)
-        asked = Asked(told, method, seed, plan, dataset, rows, checked_cost(cost), backbone)
+        asked = Asked(told, method, seed, plan, dataset, rows, checked_cost(cost), backbone, decision)
         if (known := chosen_before(asked, place, resume=resume)) is None:
             return choose(asked, way, hearer, out=place, resume=resume, force=force)
         plan = known
@@ -90,11 +100,14 @@ def train(
     if folder and again and (done := folder.read_result()) is not None:
         checkpoint.put(checkpoint.load(folder.checkpoint).weights, Alone(model).state, str(folder.checkpoint))
         model.to(way.device)
-        run.result = done
+        check_same(decision, done, folder.path)
+        run.result, run.threshold = done, threshold_in(done)
         return run
+    if folder and again and (moved := put_aside(folder.path)):
+        say(moved)
     keep = folder.checkpoint if folder else None
     fit(model, dataset, hearer, way, seed=seed, log=log, keep=keep, resume=again)
-    run.result = result_of(run, dataset, plan, environment(way, model.course.precision))
+    run.result = result_of(run, dataset, plan, environment(way, model.course.precision), threshold=decision)
     if folder:
         folder.write_result(run.result)
     return run

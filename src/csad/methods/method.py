@@ -146,7 +146,9 @@ CHOICES = {
 class Method(nn.Module, ABC):
     """A network with a schedule; parts are attributes named by the paper's letters. Children are final.
 
-    Every method has the target branch F, D_y, P_y, all that is left at test time; what it adds is thrown away.
+    Every method has the target branch F, D_y, P_y, all that is left at test time; what it adds is thrown away. Class
+    attributes: ``needs_bias`` is False where bias labels are not needed; ``encoder`` names the parts that ``encode``
+    uses, after whose moves h is computed again; ``starts`` are settings that a part holds as a buffer of its own.
     """
 
     encoder: ClassVar[tuple[str, ...]] = ("F",)  # the parts that encode uses: h is stale once one of them has moved
@@ -163,7 +165,7 @@ class Method(nn.Module, ABC):
 
     @abstractmethod
     def schedule(self) -> tuple[Stage, ...]:
-        """The stages of training, in order."""
+        """The stages of training, in order: the same whenever it is asked."""
 
     def prepare(self, train: Samples, view: Callable[[Tensor], Tensor]) -> None:
         """Sets buffers that follow from the training data; ``view`` turns stored x into what is to be seen of it."""

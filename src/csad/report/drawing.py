@@ -57,7 +57,7 @@ def shape(tag: str, content: str = "", /, **attributes: object) -> str:
 
 def text(x: float, y: float, words: str, room: float = math.inf, **attributes: object) -> str:
     """Words whose middle line is at ``y``; what is longer than ``room`` is cut and stays whole as a hint."""
-    letters = max(int(room / LETTER), 2) if math.isfinite(room) else len(words)
+    letters = max(int(room / LETTER + 1e-6), 2) if math.isfinite(room) else len(words)
     shown = escape(words)
     if len(words) > letters:
         shown = f"{escape(words[: letters - 1])}…<title>{escape(words)}</title>"

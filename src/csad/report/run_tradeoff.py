@@ -55,7 +55,11 @@ def tried(told: Told) -> Part | None:
     if not told.choice:
         return None
     score, every = told.choice["score"], [told.choice["vanilla"], *told.choice["tried"]]
-    names = [f"{one['debias_weight']:g}" if one["debias_weight"] is not None else "vanilla" for one in every]
+    when = [f", after epoch {one['epoch']}" if one.get("epoch") else "" for one in every]
+    names = [
+        "vanilla" if one["debias_weight"] is None else f"{one['debias_weight']:g}{after}"
+        for one, after in zip(every, when, strict=True)
+    ]
     rows = [[name, f"{one['score']:.3f}", f"{one['leakage']:.3f}"] for name, one in zip(names, every, strict=True)]
     return {"why": told.choice["why"], "head": ["debias_weight", score, "leakage"], "rows": rows}
 

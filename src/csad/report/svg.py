@@ -64,7 +64,7 @@ def heat_map(
     column_title: str = "",
 ) -> str:
     """A table of shares in 0..1, each cell coloured and with its per cent; None and NaN are empty cells."""
-    room = min(LETTER * max((len(name) for name in [*rows, row_title]), default=0), 96)
+    room = min(LETTER * max((len(name) for name in [*rows, row_title]), default=0), 132)
     left, top = room + (24 if row_swatches else 8), 40.0
     width = (WIDTH - left) / max(len(columns), 1)
     height = min(max(width * 0.8, 16), 28)

@@ -60,15 +60,27 @@ def save(path: Path, state: State) -> None:
 
 def load(path: Path) -> State:
     """The state that a file holds."""
+    place, tensors = _read(path, whole=True)
+    return State(place, _below("method/", tensors), _below("optimisers/", tensors))
+
+
+def place_in(path: Path) -> Place:
+    """How far the training had come whose state a file holds; its beginning where there is no such file."""
+    return _read(path, whole=False)[0] if path.exists() else Place()
+
+
+def _read(path: Path, *, whole: bool) -> tuple[Place, dict[str, Tensor]]:
+    """The place, and all tensors where the ``whole`` is wanted."""
     from safetensors import SafetensorError, safe_open
 
     try:
         with safe_open(path, framework="pt") as file:
             about = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a dict
+            names = file.keys() if whole else ()
+            tensors = {name: file.get_tensor(name) for name in names}
         if about.get("format") != FORMAT:
             raise InputError(f"{path} is not a checkpoint of this version of csad: train the run again.")
-        return State(Place(**json.loads(about["place"])), _below("method/", tensors), _below("optimisers/", tensors))
+        return Place(**json.loads(about["place"])), tensors
     except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
         raise _unreadable(str(path), error) from error
 

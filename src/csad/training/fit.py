@@ -17,7 +17,7 @@ from csad.training.device import Way
 from csad.training.log import Log
 from csad.training.stack import Alone, Runs, Stack
 from csad.training.stages import Listener, Training
-from csad.training.watch import held_out
+from csad.training.watch import Onlooker, Watch, held_out
 
 
 def fit(
@@ -30,6 +30,7 @@ def fit(
     log: Log | None = None,
     keep: Path | None = None,
     resume: bool = False,
+    onlooker: Onlooker | None = None,
 ) -> Log:
     """The log of a training run to its end; the method holds the weights.
 
@@ -40,10 +41,8 @@ def fit(
     log = log or Log()
     with way.computing(method.course.precision) as request:
         batches = OwnBatches(dataset, method.course, seed, way.device)
-        watched = [OwnBatches(rest, method.course, seed, way.device) for rest in held_out([dataset])]
-        training = Training(
-            Alone(method), batches, [log], listener, way, keep, request, watched=next(iter(watched), None)
-        )
+        watch = _watch([dataset], method.course, [seed], way.device, onlooker)
+        training = Training(Alone(method), batches, [log], listener, way, keep, request, watch=watch)
         if resume and keep and keep.exists():
             training.take_up(checkpoint.load(keep))
         else:
@@ -66,6 +65,7 @@ def fit_many(
     keep: Path | None = None,
     starts: Sequence[State] = (),
     until: int | None = None,
+    onlooker: Onlooker | None = None,
 ) -> Training:
     """R runs trained as one program to their end, or until a stage; a run that diverges is lost, the others go on.
 
@@ -80,9 +80,8 @@ def fit_many(
     runs: Runs = Stack(methods, way.device) if len(methods) > 1 else Alone(methods[0].to(way.device))
     with way.computing(runs.method.course.precision) as request:
         batches = _batches(datasets, runs.method.course, seeds, way.device)
-        rest = held_out(datasets)
-        watched = _batches(rest, runs.method.course, seeds, way.device) if rest else None
-        training = Training(runs, batches, logs, listener, way, keep, request, names, watched)
+        watch = _watch(datasets, runs.method.course, seeds, way.device, onlooker)
+        training = Training(runs, batches, logs, listener, way, keep, request, names, watch)
         if keep and keep.exists():
             training.take_up(checkpoint.load(keep))
         elif starts:
@@ -100,6 +99,18 @@ def _batches(datasets: Sequence[Dataset], course: Course, seeds: Sequence[int], 
     if len(datasets) == 1:
         return OwnBatches(datasets[0], course, seeds[0], device)
     return StackedBatches(datasets, course, seeds, device)
+
+
+def _watch(
+    datasets: Sequence[Dataset],
+    course: Course,
+    seeds: Sequence[int],
+    device: torch.device,
+    onlooker: Onlooker | None,
+) -> Watch | None:
+    """The validation rows of all runs, where all have some."""
+    rest = held_out(datasets)
+    return Watch(_batches(rest, course, seeds, device), onlooker) if rest else None
 
 
 def _stacked(states: Sequence[dict[str, Tensor]]) -> dict[str, Tensor]:

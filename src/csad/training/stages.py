@@ -23,7 +23,7 @@ from csad.training.record import Losses
 from csad.training.stack import Runs
 from csad.training.steps import Steps, optimisers_of
 from csad.training.stop import Request
-from csad.training.watch import figures
+from csad.training.watch import Watch
 
 LOG_EVERY = 10  # steps; of a stack, whose every line is written once per run, five times as many
 SAVE_EVERY = 60.0  # seconds, at the next end of an epoch; the end of a stage is always saved
@@ -52,10 +52,10 @@ class Training:
         keep: Path | None,
         request: Request,
         names: Sequence[str] = (),
-        watched: Batches | None = None,
+        watch: Watch | None = None,
     ) -> None:
         self.runs, self.batches, self.logs, self.listener, self.way = runs, batches, logs, listener, way
-        self.keep, self.request, self.names, self.watched = keep, request, names, watched
+        self.keep, self.request, self.names, self.watch = keep, request, names, watch
         self.optimisers = optimisers_of(runs, way.device)
         self.stages = runs.method.schedule()
         self.place = Place()
@@ -130,6 +130,7 @@ class Training:
             self.place = replace(self.place, step=self.place.step + 1, **after)
             if last:
                 self._advise(stage)
+                self._show()
             if self.request.made:
                 self._save()
                 raise Interrupted("Give --resume to go on." if self.keep else "")
@@ -138,19 +139,38 @@ class Training:
 
     def _note(self, stage: Stage, losses: Losses, end_of_epoch: bool) -> None:
         self._check()
+        place = self.place
         values = {name: self.runs.each(value) for name, value in losses.items()}
         # Pretraining is not watched: what comes of it is still biased.
-        watched = self.watched if end_of_epoch and not stage.common else None
-        held_out = figures(self.runs, watched) if watched else {}
-        place, seconds = self.place, round((time.monotonic() - self.started) / len(self.logs), 3)
+        watch = self.watch if end_of_epoch and not stage.common else None
+        held_out = watch.figures(self.runs, self._living(), looks=self._due(place.epoch + 1)) if watch else {}
+        seconds = round((time.monotonic() - self.started) / len(self.logs), 3)
         for k in self._living():
             line: dict[str, Any] = {"stage": stage.name, "epoch": place.epoch, "step": place.step, "seconds": seconds}
             line["losses"] = {name: value[k] for name, value in values.items()}
             if held_out:
-                line["validation"] = {name: value[k] for name, value in held_out.items()}
+                line["validation"] = held_out[k]
             self.logs[k].write(line)
         mean = {name: fmean(value[k] for k in self._living()) for name, value in values.items()}
         self.listener.progress(stage, place, self.steps, mean)
+
+    def _due(self, epoch: int) -> bool:
+        """Whether somebody wants to look at the runs after this epoch."""
+        onlooker, last = self.watch.onlooker if self.watch else None, self.place.stage + 1 == len(self.stages)
+        return onlooker is not None and last and onlooker.due(epoch, self.stages[-1].epochs)
+
+    def _show(self) -> None:
+        """Shows what the runs have come to after an epoch."""
+        if self.watch and self.watch.onlooker and self._due(self.place.epoch):
+            living = self._living()
+            logs = [self.logs[k] for k in living]
+            self.watch.onlooker.looked(self.place.epoch, logs, lambda number: self._ended(living[number]))
+
+    def _ended(self, number: int) -> State:
+        """The state with which a run would end here, without what only going on needs."""
+        settled = self.runs.look(number, self.runs.method.settled)
+        place = Place(len(self.stages), 0, 0, self.place.step)
+        return State(place, {**self.runs.slice(number), **settled}, {})
 
     def _living(self) -> list[int]:
         return [k for k in range(len(self.logs)) if k not in self.lost]
@@ -172,6 +192,8 @@ class Training:
         self._check_weights()
         if self.keep:
             checkpoint.save(self.keep, self.state())
+            if self.watch and self.watch.onlooker:
+                self.watch.onlooker.saved()
         self.saved = time.monotonic()
 
     def _check_weights(self) -> None:

@@ -17,8 +17,9 @@ from csad.data.images import read_images
 from csad.data.samples import Classes, Number
 from csad.data.tables.own_pictures import from_pictures, pictures_from_settings
 from csad.data.tables.owned import OwnTable
-from csad.data.tables.pictures import PicturePreparation, preparation_from
+from csad.data.tables.pictures import PicturePreparation
 from csad.data.tables.preparation import Preparation, Unit
+from csad.data.tables.preparations import preparation_from
 from csad.data.vary import Pictures
 from csad.errors import InputError
 

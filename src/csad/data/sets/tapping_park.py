@@ -76,7 +76,8 @@ def _task(age: str, tolerance: float, shape: tuple[int, ...]) -> Task:
     target = Classes(len(DIAGNOSES), DIAGNOSES)
     if age == "binned":
         return Task("tapping-park", shape, target, (Classes(len(BANDS), BANDS),), ("age",))
-    return Task("tapping-park", shape, target, (Number(),), ("age",), Related("near_bias", (tolerance / UNIT,)))
+    years = Number(MIDDLE, UNIT)
+    return Task("tapping-park", shape, target, (years,), ("age",), Related("near_bias", (tolerance / UNIT,)))
 
 
 def _tested(table: Table, cells: Whole) -> list[int]:

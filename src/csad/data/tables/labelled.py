@@ -76,13 +76,17 @@ def posed(found: Labelled, shape: tuple[int, ...], target: Unit) -> tuple[NDArra
         name=found.table.path.stem,
         shape=shape,
         target=y.kind,
-        biases=tuple(label.kind for label in b),
+        biases=tuple(_in_unit(label, unit) for label, unit in zip(b, units, strict=True)),
         bias_names=tuple(label.name for label in b),
         related=Related("near_bias", widths) if numbers else Related(),
     )
     targets = y.values if isinstance(y.kind, Classes) else target.scaled(y.values).astype(np.float32)
     biases = np.column_stack(columns)
     return targets, biases.astype(np.float32) if numbers else biases, task
+
+
+def _in_unit(label: Label, unit: Unit) -> Classes | Number:
+    return Number(unit.middle, unit.size) if isinstance(label.kind, Number) else label.kind
 
 
 def _cells(labels: list[Label]) -> Whole:

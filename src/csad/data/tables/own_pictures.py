@@ -8,15 +8,14 @@ from pathlib import Path
 import numpy as np
 
 from csad.data.check import check_trainable
-from csad.data.samples import Samples, Task
 from csad.data.tables.inputs import Fate, kind_of
-from csad.data.tables.labelled import Labelled, posed, read_labelled
+from csad.data.tables.labelled import read_labelled
+from csad.data.tables.named_files import named_parts, splits_of
 from csad.data.tables.owned import OwnTable, heard
 from csad.data.tables.pictures import PicturePreparation
 from csad.data.tables.roles import Roles, names_of, numbers_by_column, one_by_column
 from csad.data.tables.told import column_lines, group_notices, label_notices
 from csad.data.vary import Pictures
-from csad.errors import InputError
 
 
 def from_pictures(
@@ -46,17 +45,21 @@ def from_pictures(
     that is broken, are left out. All else is as in ``from_table``.
     """
     roles = Roles(target, names_of(bias), (), group, split)
-    roles.check_image(image)
+    roles.check_files(image, "pictures", "--image")
     found = read_labelled(
         path, roles, fractions=fractions, seed=seed, bins=dict(bins or {}), widths=dict(widths or {}),
         target_kind=target_kind,
     )  # fmt: skip
     shares = tuple(crop) if isinstance(crop, Sequence) else (crop,)
     preparation = PicturePreparation(image, size, shares, found.target_unit())
-    splits, task, lost = _splits(found, preparation, Path(images or found.table.path.parent))
+    named = named_parts(found, image, preparation.what)
+    read, broken = preparation.read(Path(images or found.table.path.parent), named.paths)
+    lacking = f"picture (column '{image}')"
+    splits, task = splits_of(found, named.parts, read, (3, size, size), preparation.target, lacking)
     labels = [found.y, *found.b]
     trained = np.flatnonzero(np.isin(found.rows, splits["train"].extra["row"].numpy()))
-    notices = [*label_notices(found.table, found.rows, labels, trained), *group_notices(group, found.groups), *lost]
+    notices = [*label_notices(found.table, found.rows, labels, trained), *group_notices(group, found.groups)]
+    notices += [*named.notices, *broken]
     fate = Fate(kind_of(found.table[image]), f"input: {preparation.told()}")
     lines = column_lines(found.table, roles, labels, {image: fate}, rest="not used: x is the pictures")
     vary = Pictures(flip, shift) if flip or shift else None
@@ -92,26 +95,3 @@ def pictures_from_settings(
         group=group, split=split, fractions=fractions, seed=seed, bins=numbers_by_column("bins", bins),
         widths=one_by_column("width", widths), target_kind=target_kind,
     )  # fmt: skip
-
-
-def _splits(
-    found: Labelled, preparation: PicturePreparation, images: Path
-) -> tuple[dict[str, Samples], Task, list[str]]:
-    """The splits of the rows whose picture can be decoded, the task, and sentences on those that are left out."""
-    names = preparation.names(found.table)
-    named = np.array([bool(names[row]) for row in found.rows.tolist()])
-    if not named.any():
-        raise InputError(f"Column '{preparation.column}' of {found.table.path} names no picture in any row.")
-    parts = {split: part[named[part]] for split, part in found.parts.items()}
-    paths = {split: [names[row] for row in found.rows[part].tolist()] for split, part in parts.items()}
-    read, notices = preparation.read(images, paths)
-    y, b, task = posed(found, (3, preparation.size, preparation.size), preparation.target)
-    splits = {}
-    for split, (pixels, kept, _) in read.items():
-        part = parts[split][kept]
-        if not len(part):
-            raise InputError(f"No row of the split '{split}' has a picture (column '{preparation.column}').")
-        splits[split] = Samples(pixels, y[part], b[part], found.extra(part))
-    if missing := int((~named).sum()):
-        notices.insert(0, f"Column '{preparation.column}' names no picture in {missing:,} rows: they are left out.")
-    return splits, task, notices

@@ -11,10 +11,11 @@ from typing import Any
 
 from csad.data.samples import Classes, Dataset, Number
 from csad.data.tables.columns import shown
-from csad.data.tables.pictures import PicturePreparation
 from csad.data.tables.preparation import Preparation
+from csad.data.tables.preparations import AnyPreparation
 from csad.data.tables.prepared import Scaled
 from csad.data.tables.told import ColumnLine
+from csad.data.tables.wide_series import WideSeries
 
 NOTHING = Preparation(())  # a subclass of Dataset, whose last fields have defaults, must have some too
 MOST_LINES = 40  # columns that have a line each; of more, neighbours that are alike share one
@@ -27,13 +28,14 @@ class OwnTable(Dataset):
     ``notices`` are sentences on what the user may not expect; ``columns`` has a line for each column of the file.
     """
 
-    preparation: Preparation | PicturePreparation = NOTHING
+    preparation: AnyPreparation = NOTHING
     notices: tuple[str, ...] = ()
     columns: tuple[ColumnLine, ...] = ()
 
     def describe(self) -> list[str]:
         """Lines for people: each column, what it holds and what becomes of it; then the splits."""
-        told = self.columns if len(self.columns) <= MOST_LINES else _joined(self.columns)
+        many = len(self.columns) > MOST_LINES or isinstance(self.preparation, WideSeries)
+        told = _joined(self.columns) if many else self.columns
         wide, kind = (max(len(line[k]) for line in told) for k in (0, 1))
         lines = [f"{line.column:<{wide}}  {line.kind:<{kind}}  {line.becomes}" for line in told]
         splits = ", ".join(f"{name} {len(rows):,}" for name, rows in self.splits.items())
@@ -41,7 +43,7 @@ class OwnTable(Dataset):
 
     def about(self) -> dict[str, Any]:
         """The same as plain values; ``fills`` are the numbers that stand for missing ones."""
-        columns = self.preparation.columns if isinstance(self.preparation, Preparation) else ()
+        columns = self.preparation.columns if type(self.preparation) is Preparation else ()
         fills = {column.column: column.fill for column in columns if isinstance(column, Scaled)}
         return {
             "rows": {name: len(rows) for name, rows in self.splits.items()},

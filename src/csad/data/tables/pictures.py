@@ -6,13 +6,12 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-from csad.data.images import Images, ImageWarning, read_parts
-from csad.data.tables.cells import BLANKS
-from csad.data.tables.columns import Table, shown
-from csad.data.tables.files import read_cells
-from csad.data.tables.preparation import VERSION, Preparation, Unit
+from csad.data.images import ImageWarning, read_parts
+from csad.data.tables.columns import Table
+from csad.data.tables.file_columns import FileRows, broken_notices, file_names
+from csad.data.tables.preparation import VERSION, Unit
 from csad.errors import InputError
 
 
@@ -23,6 +22,7 @@ class PicturePreparation:
     ``target`` is the unit of a target that is a number.
     """
 
+    what: ClassVar[str] = "picture"
     column: str
     size: int
     crop: tuple[float, ...] = (1.0,)
@@ -34,9 +34,9 @@ class PicturePreparation:
 
     def names(self, table: Table) -> list[str]:
         """The path of each row's picture, empty where none is named."""
-        return ["" if name.lower() in BLANKS else name for name in read_cells(table, self.column)]
+        return file_names(table, self.column)
 
-    def read(self, images: Path, parts: Mapping[str, Sequence[str]]) -> tuple[dict[str, Images], list[str]]:
+    def read(self, images: Path, parts: Mapping[str, Sequence[str]]) -> tuple[dict[str, FileRows], list[str]]:
         """The pictures of several lists of paths inside a folder or archive, and a sentence on those that are broken.
 
         A path that leads out of it, one that is not there, and more than one broken picture in a hundred are errors.
@@ -47,8 +47,7 @@ class PicturePreparation:
             warnings.simplefilter("ignore", ImageWarning)  # it is told as a notice
             found = read_parts(images, parts, size=self.size, crop=self.crop)
         broken = tuple(name for part in found.values() for name in part.broken)
-        many = "One picture is" if len(broken) == 1 else f"{len(broken):,} pictures are"
-        return found, [f"{many} broken and left out: {shown(broken, 3)}."] if broken else []
+        return {name: FileRows(*part) for name, part in found.items()}, broken_notices(broken, self.what, "pictures")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, as JSON holds them."""
@@ -64,10 +63,3 @@ class PicturePreparation:
             return cls(told["column"], int(told["size"]), tuple(told["crop"]), Unit(**told["target"]))
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(f"The preparation of the pictures is not whole ({error}): train the run again.") from error
-
-
-def preparation_from(values: Any) -> Preparation | PicturePreparation:
-    """The preparation of either kind that ``to_dict`` gave."""
-    if isinstance(values, dict) and "pictures" in values:
-        return PicturePreparation.from_dict(values)
-    return Preparation.from_dict(values)

@@ -41,12 +41,12 @@ class Roles(NamedTuple):
             if name not in self.bias:
                 raise unknown("bias", name, self.bias)
 
-    def check_image(self, image: str) -> None:
-        """Nothing, or an error where the column that names the pictures has another part to play."""
-        if not image:
-            raise InputError("Pictures need the column of a table that names them: give --image COLUMN.")
-        if image in (self.target, self.group, self.split, *self.bias):
-            raise InputError(f"Column '{image}' names the pictures, so it is not the target, a bias, group or split.")
+    def check_files(self, column: str, what: str, option: str) -> None:
+        """Nothing, or an error where the column that names files, such as pictures, has another part to play."""
+        if not column:
+            raise InputError(f"{what.title()} need the column of a table that names them: give {option} COLUMN.")
+        if column in (self.target, self.group, self.split, *self.bias):
+            raise InputError(f"Column '{column}' names the {what}, so it is not the target, a bias, group or split.")
 
     def check_columns(self, table: Table) -> None:
         """Nothing, or an error on a column that the table does not have."""

@@ -11,13 +11,14 @@ from typing import Any
 
 from csad.auditing.audited import Settings
 from csad.data.samples import Dataset
-from csad.experiments.audits.of_run import FILE, audit_run, check_writable, keep
-from csad.experiments.folder import Folder
+from csad.experiments.audits.kept import FILE, check_writable, keep, record, still_there, weights_of
+from csad.experiments.audits.of_run import audit_run
+from csad.experiments.digests import rows_digest
 from csad.experiments.run import Run
 
 NEEDED = (
     "state", "words", "needed_rows", "deployed", "rows", "targets", "leakage", "figures", "groups", "cells",
-    "alignment", "notes", "comparison", "among", "split", "against",
+    "alignment", "notes", "comparison", "among", "split", "against", "weights", "split_rows", "against_weights",
 )  # fmt: skip
 OF_VERDICT = ("layer", "bias", "state", "words", "readings", "notes")
 
@@ -45,14 +46,12 @@ class Kept:
     why: str = ""
 
 
-def kept_audit(run: Run) -> Kept:
-    """The audit in a run's folder; one that is older than the weights is of another model."""
+def kept_audit(run: Run, dataset: Dataset) -> Kept:
+    """The audit in a run's folder; one of other weights is of another model, and one of other rows tells of those."""
     assert run.folder is not None
     place = run.folder / FILE
     if not place.is_file():
         return Kept(None, "it has none yet")
-    if place.stat().st_mtime < Folder(run.folder).checkpoint.stat().st_mtime:
-        return Kept(None, f"its {FILE} is older than its checkpoint")
     try:
         audit: dict[str, Any] = json.loads(place.read_text(encoding="utf-8"))
         if missing := [name for name in NEEDED if name not in audit]:
@@ -62,6 +61,11 @@ def kept_audit(run: Run) -> Kept:
         for several, names in parts:
             for part in several:
                 itemgetter(*names)(part)
+        if audit["weights"] != weights_of(run.folder):
+            return Kept(None, f"its {FILE} is of other weights")
+        samples = dataset.splits.get(audit["split"])
+        if samples is None or audit["split_rows"] != rows_digest(samples):
+            return Kept(None, f"its {FILE} is of other rows of '{audit['split']}'")
     except (ValueError, TypeError, KeyError, AttributeError, OSError) as error:
         return Kept(None, f"its {FILE} cannot be read ({error})")
     return Kept(audit)
@@ -81,8 +85,8 @@ def audit_for(
 ) -> tuple[dict[str, Any], str]:
     """The audit, and a sentence where it had to be made; an audit that still holds is never written over."""
     assert run.folder is not None
-    kept = kept_audit(run)
-    if kept.audit is not None and wanted.fits(kept.audit) and _same(kept.audit, run, against):
+    kept = kept_audit(run, dataset)
+    if kept.audit is not None and wanted.fits(kept.audit) and _same(kept.audit, against):
         return kept.audit, ""
     if kept.audit is None:
         check_writable(run.folder)
@@ -91,22 +95,17 @@ def audit_for(
         how = f"that in its {FILE} is made in another way or against no such run"
         why, after = how, f"{FILE} stays as it is: csad audit would replace it"
     tell(f"Auditing {name}: {why} …")
-    found = audit_run(
-        run, dataset=dataset, split=wanted.split, against=against, settings=wanted.settings, tell=tell
-    ).as_dict()
-    about = {key: run.config[key] for key in ("task", "method", "seed")}
-    about |= {"run": str(run.folder), "split": wanted.split, "against": str(against.folder) if against else None}
+    made = audit_run(run, dataset=dataset, split=wanted.split, against=against, settings=wanted.settings, tell=tell)
+    found = record(made, run, dataset, wanted.split, against)
     if kept.audit is None:
-        keep(about | found, run.folder)
-    return json.loads(json.dumps(about | found)), f"The audit of {name} was made for this page, since {why}; {after}."
+        keep(found, run.folder)
+    return json.loads(json.dumps(found)), f"The audit of {name} was made for this page, since {why}; {after}."
 
 
-def _same(audit: dict[str, Any], run: Run, against: Run | None) -> bool:
+def _same(audit: dict[str, Any], against: Run | None) -> bool:
     """Whether the audit holds the comparison that is wanted, with weights that have not changed since."""
     if against is None:
         return True
     if audit["comparison"] is None or not audit["against"] or against.folder is None:
         return False
-    assert run.folder is not None
-    older = (run.folder / FILE).stat().st_mtime < Folder(against.folder).checkpoint.stat().st_mtime
-    return not older and Path(audit["against"]).resolve() == against.folder.resolve()
+    return Path(audit["against"]).resolve() == against.folder.resolve() and still_there(audit)

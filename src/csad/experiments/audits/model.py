@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from csad.auditing.columns import Numbers
 from csad.data.samples import Classes, to_tensor
+from csad.deploy.decision import HALF
 from csad.errors import InputError
 from csad.estimator.rows import local
 from csad.experiments.audits.labels import kinds_of
@@ -34,6 +35,7 @@ class Given:
 
     said: Table | None = None
     probabilities: Table | None = None
+    threshold: float = HALF  # of two classes, the probability above which the second is said
     raw: Table | None = None
     scores: bool = False
     kinds: tuple[str, ...] | None = None
@@ -78,7 +80,8 @@ def of_run(run: Run, x: Any) -> Given:
     target = run.method.task.target
     if not isinstance(target, Classes):
         return Given(said=run.predict(x), number=True, layers=layers)
-    return Given(probabilities=run.predict_proba(x), kinds=target.words, by_number=True, layers=layers)
+    found, words = run.predict_proba(x), target.words
+    return Given(probabilities=found, threshold=run.threshold, kinds=words, by_number=True, layers=layers)
 
 
 def _of_estimator(model: Any, X: Any) -> Given:
@@ -108,7 +111,10 @@ def _of_estimator(model: Any, X: Any) -> Given:
         raise InputError(f"The model does not predict X: {error}") from error
     if not hasattr(model, "classes_") and probabilities is not None:  # an exported run, which predicts class numbers
         names = tuple(getattr(model, "classes", ()))
-        return Given(probabilities=probabilities, kinds=names or None, by_number=bool(names), layers=layers)
+        rule = float(getattr(model, "threshold", HALF))
+        return Given(
+            probabilities=probabilities, threshold=rule, kinds=names or None, by_number=bool(names), layers=layers
+        )
     if not hasattr(model, "classes_"):
         number = hasattr(model, "__sklearn_tags__") and is_regressor(model)  # which asks for the tags
         return Given(raw=said, number=number, layers=layers)

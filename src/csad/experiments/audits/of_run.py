@@ -1,10 +1,8 @@
-"""The audit of a run on a split of its own data, alone or against another run; kept as audit.json in its folder."""
+"""The audit of a run on a split of its own data, alone or against another run."""
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,13 +13,12 @@ from csad.auditing.audit import Audit, audit_arrays
 from csad.auditing.audited import Facts, Labels, Model, Outputs, Settings, Table
 from csad.auditing.columns import Numbers
 from csad.data.samples import Classes, Dataset, Number, Samples, Task
+from csad.deploy.decision import decided
 from csad.errors import InputError, unknown
 from csad.estimator.rows import local
 from csad.experiments.audits.model import of_run
-from csad.experiments.folder import write_whole
+from csad.experiments.digests import changed_splits, changed_words
 from csad.experiments.run import Run, data_of
-
-FILE = "audit.json"
 
 
 def audit_run(
@@ -47,7 +44,7 @@ def audit_run(
     facts = Facts(*labels_of(task, samples), same, labels_of(task, dataset.train))
     probed = facts.probed(settings)
     mine = _of_run(replace(run, view=dataset.view), samples, probed)
-    mine = replace(mine, layers={"x": _numpy(samples.x[probed]), **mine.layers}, notes=_notes(split))
+    mine = replace(mine, layers={"x": _numpy(samples.x[probed]), **mine.layers}, notes=_notes(run, dataset, split))
     other = None
     if against is not None:
         name = f"{against.config['method']} seed {against.config['seed']}"
@@ -55,40 +52,25 @@ def audit_run(
     return audit_arrays(mine, facts, settings, against=other, tell=tell)
 
 
-def keep(found: Mapping[str, Any], folder: Path) -> Path:
-    """The file in a run's folder that now holds the audit, in place of an earlier one."""
-    place = folder / FILE
-    try:
-        write_whole(place, json.dumps(found, indent=2, allow_nan=False) + "\n")
-    except OSError as error:
-        raise InputError(f"{place} cannot be written ({error.strerror}): make {folder} writable.") from error
-    return place
-
-
-def check_writable(folder: Path) -> None:
-    """Nothing, or an input error where an audit could not be kept: better before it is made than after."""
-    if not os.access(folder, os.W_OK) or (folder / FILE).is_dir():
-        raise InputError(f"{folder / FILE} cannot be written: make {folder} writable.")
-
-
 def _of_run(run: Run, samples: Samples, probed: Numbers) -> Model:
     given = of_run(run, samples.x)
     if given.probabilities is None:
         assert given.said is not None
         return Model(Outputs(given.said.astype(np.float64)), given.layers(probed), probed)
-    outputs = Outputs(given.probabilities.argmax(1), given.probabilities)
+    outputs = Outputs(decided(given.probabilities, given.threshold), given.probabilities)
     return Model(outputs, given.layers(probed), probed)
 
 
 def labels_of(task: Task, samples: Samples) -> tuple[Labels, tuple[Labels, ...]]:
-    """The target and the biases of samples, as the task describes them."""
+    """The target and the biases of samples, as the task describes them; a bias that is a number is in its own unit."""
     columns = zip(task.bias_names, task.biases, _numpy(samples.b).T, strict=True)
-    return _column("target", task.target, _numpy(samples.y)), tuple(_column(*column) for column in columns)
+    target = Number() if isinstance(task.target, Number) else task.target  # predicted, and compared, as it is learned
+    return _column("target", target, _numpy(samples.y)), tuple(_column(*column) for column in columns)
 
 
 def _column(name: str, kind: Classes | Number, values: Table) -> Labels:
     if isinstance(kind, Number):
-        return Labels(name, values.astype(np.float64))
+        return Labels(name, values.astype(np.float64) * kind.size + kind.middle)
     codes = np.nan_to_num(values, nan=-1).astype(np.int64)
     return Labels(name, codes, kind.words)
 
@@ -103,8 +85,10 @@ def check_same_data(run: Run, other: Run) -> None:
         raise InputError("Runs are compared on the same data, but these two were trained on other rows.")
 
 
-def _notes(split: str) -> tuple[str, ...]:
-    return ("These are the rows that the model was trained on.",) if split == "train" else ()
+def _notes(run: Run, dataset: Dataset, split: str) -> tuple[str, ...]:
+    seen = ["These are the rows that the model was trained on."] if split == "train" else []
+    others = [changed_words([split])] if split in changed_splits(run.folder, dataset) else []
+    return (*seen, *others)
 
 
 def _numpy(values: Any) -> Table:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from csad.auditing.audited import Labels, Outputs, Table
+from csad.deploy.decision import decided
 from csad.deploy.model import softmax
 from csad.errors import InputError
 from csad.experiments.audits.labels import is_number, kinds_of, target_of
@@ -78,7 +79,7 @@ def _of_probabilities(given: Given, y: Table) -> tuple[Labels, Outputs]:
             )
         kinds = tuple(map(str, range(count))) if y.dtype.kind in "iu" and by_number else found
     target = target_of(y, kinds, by_number=given.by_number)
-    said = probabilities.argmax(1)
+    said = decided(probabilities, given.threshold)
     if given.said is not None:  # of its own: a rule other than the greatest probability
         said = target_of(given.said, target.names, by_number=given.by_number).values
     return target, Outputs(said, probabilities)

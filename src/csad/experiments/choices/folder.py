@@ -4,25 +4,34 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from csad.errors import InputError
-from csad.experiments.choices.occasion import WEIGHT
+from csad.experiments.choices.asked import Asked
+from csad.experiments.choices.looks import EPOCHS
+from csad.experiments.choices.occasion import WEIGHT, with_epochs, with_weight
 from csad.experiments.folder import Folder, write_whole
 from csad.experiments.many import Ready
+from csad.experiments.plan import Plan
+from csad.experiments.run import Run
 
 FILE = "choice.json"
+LOST = "lost.json"
 
 
-def keep(run: Ready, folder: Folder, told: dict[str, Any], *, force: bool) -> None:
-    """Makes a run folder of what was tried; copied, so that a stop in between loses nothing."""
-    folder.begin(run.config, resume=False, force=force, dataset=run.dataset)
-    for entry in run.folder.path.iterdir():
-        if entry not in (run.folder.config, run.folder.preparation, run.folder.result):
+def keep(run: Run, tried: Ready, weights: Path, folder: Folder, *, force: bool) -> None:
+    """Makes a run folder of what was taken, with these weights; copied, so that a stop in between loses nothing."""
+    folder.begin(run.config, resume=False, force=force, dataset=tried.dataset)
+    own = (folder.config.name, folder.preparation.name, folder.log.name, folder.checkpoint.parent.name, EPOCHS)
+    for entry in tried.folder.path.iterdir():
+        if entry.name not in (*own, folder.result.name):
             shutil.copytree(entry, folder.path / entry.name) if entry.is_dir() else shutil.copy(entry, folder.path)
-    write_whole(folder.path / FILE, json.dumps(told["choice"], indent=2) + "\n")
-    folder.write_result((run.folder.read_result() or {}) | told)
+    run.log.copy_to(folder.log)
+    folder.checkpoint.parent.mkdir()
+    shutil.copy(weights, folder.checkpoint)
+    write_whole(folder.path / FILE, json.dumps(run.result["choice"], indent=2) + "\n")
+    folder.write_result(run.result)
 
 
 def beside(out: Path) -> Path:
@@ -43,15 +52,53 @@ def begin(out: Path, *, resume: bool, force: bool) -> bool:
     return False
 
 
-def weight_before(out: Path, cost: float) -> float | None:
-    """The weight that was chosen for the run that ``out`` holds; None where it was not chosen, but given."""
-    if not (out / FILE).exists():
+class Lost:
+    """The names of runs that have diverged, kept with what is tried: a choice that goes on does not try them again."""
+
+    def __init__(self, place: Path, *, fresh: bool) -> None:
+        self._file = place / LOST
+        if fresh:
+            self._file.unlink(missing_ok=True)
+        try:
+            self._names: list[str] = json.loads(self._file.read_text(encoding="utf-8")) if self._file.exists() else []
+        except ValueError as error:
+            raise InputError(f"{self._file} cannot be read ({error}): give --force to choose again.") from error
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._names
+
+    def add(self, names: Sequence[str]) -> None:
+        """Some more."""
+        if names:
+            self._names += names
+            write_whole(self._file, json.dumps(self._names) + "\n")
+
+
+def clear(place: Path) -> None:
+    """Removes what was tried, once one of it is kept elsewhere; what is not ours stays."""
+    for entry in place.iterdir():
+        if entry.name == LOST:
+            entry.unlink()
+        elif entry.name == "shared" or Folder(entry).config.exists():
+            shutil.rmtree(entry)
+    if not any(place.iterdir()):
+        place.rmdir()
+
+
+def chosen_before(asked: Asked, out: Path | None, *, resume: bool) -> Plan | None:
+    """The plan of a run to go on with, with what was chosen for it; None where that is still to be done."""
+    if not resume or out is None or not Folder(out).config.exists() or beside(out).exists():
         return None
+    if not (out / FILE).exists():  # the weight was not chosen, but given
+        return asked.plan
     try:
         found = json.loads((out / FILE).read_text(encoding="utf-8"))
-        weight, allowed = float(found[WEIGHT]), float(found["cost"])
+        weight, allowed, epoch, epochs = (float(found[name]) for name in (WEIGHT, "cost", "epoch", "epochs"))
     except (ValueError, TypeError, KeyError) as error:
         raise InputError(f"{out / FILE} cannot be read ({error}): give --force to choose again.") from error
-    if allowed != cost:
-        raise InputError(f"{out} was chosen at a cost of {allowed:g}, not {cost:g}: give the same, or another --out.")
-    return weight
+    if allowed != asked.cost:
+        raise InputError(
+            f"{out} was chosen at a cost of {allowed:g}, not {asked.cost:g}: give the same, or another --out."
+        )
+    plan = with_weight(asked.plan, weight)
+    return with_epochs(plan, int(epoch)) if epochs == asked.epochs else plan

@@ -21,6 +21,11 @@ def with_weight(plan: Plan, weight: float) -> Plan:
     return replace(plan, settings=plan.settings | {WEIGHT: weight})
 
 
+def with_epochs(plan: Plan, epochs: int) -> Plan:
+    """The plan with a last stage of so many epochs."""
+    return replace(plan, train=plan.train | {"epochs": epochs})
+
+
 def checked_cost(cost: Any) -> float:
     """What may be given up of the score, as a share."""
     cost = COST if cost is None else cost

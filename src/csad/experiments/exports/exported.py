@@ -10,7 +10,8 @@ from typing import Any
 from torch import Tensor, nn
 
 from csad.data.samples import as_float
-from csad.data.tables.pictures import preparation_from
+from csad.data.tables.preparations import preparation_from
+from csad.deploy.decision import HALF
 from csad.deploy.model import FORMAT, KEY
 from csad.errors import InputError
 from csad.experiments.exports.target_branch import target_branch
@@ -40,7 +41,8 @@ def load_exported(
     checkpoint.put(tensors, Alone(method).state, str(path))
     seen = view if config["view"] == OWN and view is not None else as_float
     preparation = preparation_from(about["preparation"]) if about["preparation"] else None
-    return Run(method.to(choose_device(device)), config, {}, Log(), None, seen, preparation)
+    threshold = float(about.get("threshold", HALF))
+    return Run(method.to(choose_device(device)), config, {}, Log(), None, seen, preparation, threshold)
 
 
 def _read(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from csad import __version__
 from csad.data.samples import Classes, Dataset
+from csad.data.tables.file_columns import PLACES
 from csad.deploy.model import FORMAT
 from csad.errors import InputError, unknown
 from csad.experiments.exports.formats import FORMATS, check_installed
@@ -95,14 +96,16 @@ def check_possible(place: Path, format_: str, force: bool) -> None:
 def _about(run: Run, dtype: torch.dtype) -> dict[str, Any]:
     """What the file says of itself; of files that were read it has the names, not the folders they are in."""
     task = run.method.task
-    data, net = _without_folders(run.config["data"], "images"), _without_folders(run.config["net"], "weights")
+    classes = task.target.words if isinstance(task.target, Classes) else ()
+    data, net = _without_folders(run.config["data"], *PLACES), _without_folders(run.config["net"], "weights")
     found = {
         "format": FORMAT,
         "csad": __version__,
         "task": task.name,
         "method": run.config["method"],
         "seed": run.config["seed"],
-        "classes": list(task.target.words) if isinstance(task.target, Classes) else [],
+        "classes": list(classes),
+        **({"threshold": run.threshold} if len(classes) == 2 else {}),
         "input": {"shape": list(task.shape), "dtype": str(dtype).removeprefix("torch.")},
         "preparation": run.preparation.to_dict() if run.preparation else None,
         "config": run.config | {"task": name_of(run.config["task"]), "data": data, "net": net},
@@ -111,8 +114,8 @@ def _about(run: Run, dtype: torch.dtype) -> dict[str, Any]:
     return plain
 
 
-def _without_folders(settings: Mapping[str, Any], key: str) -> dict[str, Any]:
-    return {**settings, key: Path(settings[key]).name} if settings.get(key) else dict(settings)
+def _without_folders(settings: Mapping[str, Any], *keys: str) -> dict[str, Any]:
+    return {**settings, **{key: Path(settings[key]).name for key in keys if settings.get(key)}}
 
 
 def _write(model: Scores, dtype: torch.dtype, about: Mapping[str, Any], fresh: Path, format_: str) -> None:

@@ -46,7 +46,7 @@ def findings_of(
         check_same_data(main, run)
     dataset = data_of(main, data_root)
     every = [replace(run, view=dataset.view) for run in every]
-    wanted, names = wanted_by(kept_audit(main)), _names(every)
+    wanted, names = wanted_by(kept_audit(main, dataset)), _names(every)
     told, notes = [], []
     for k, (run, name) in enumerate(zip(every, names, strict=True)):
         audit, note = audit_for(run, name, dataset, wanted, None if k else against, tell)

@@ -14,6 +14,8 @@ from csad.data.samples import Classes, Dataset, Number, Samples
 from csad.data.tables.owned import OwnTable
 from csad.data.tables.preparation import Preparation, Unit
 from csad.data.tables.prepared import OneHot, Scaled
+from csad.data.tables.series import SeriesPreparation
+from csad.data.tables.wide_series import WideSeries
 from csad.experiments.reports.explaining import attention, is_table, looks, middle_of
 from csad.experiments.run import Run
 from csad.report.findings import Shown
@@ -37,7 +39,7 @@ def shown_rows(runs: Mapping[str, Run], dataset: Dataset, split: str, columns: l
     target, unit = dataset.task.target, dataset.preparation.target if isinstance(dataset, OwnTable) else UNIT
     cells = [
         [str(row + 1), _word(target, some.y[k], unit), *(_word(target, of[row], unit) for of in said.values()),
-         *(_word(kind, some.b[k, j]) for j, kind in enumerate(dataset.task.biases))]
+         *(_word(kind, some.b[k, j], _unit(kind)) for j, kind in enumerate(dataset.task.biases))]
         for k, row in enumerate(rows.tolist())
     ]  # fmt: skip
     if is_table(dataset):
@@ -46,11 +48,19 @@ def shown_rows(runs: Mapping[str, Run], dataset: Dataset, split: str, columns: l
         return Shown([*head, *kept], [line + [raw[name][k] for name in kept] for k, line in enumerate(cells)])
     if len(dataset.task.shape) == 3:
         return Shown(head, cells, _pictures(runs, samples, some))
+    preparation = next(iter(runs.values())).preparation
     curves = [
-        {f"channel {c + 1}": list(enumerate(values.tolist())) for c, values in enumerate(series)}
-        for series in some.x[:MOST_SERIES].cpu().double()
+        {name: list(enumerate(values.tolist())) for name, values in _channels(preparation, series).items()}
+        for series in some.x[:MOST_SERIES].cpu().double().numpy()
     ]
     return Shown(head, cells, series=curves)
+
+
+def _channels(preparation: object, series: NDArray[Any]) -> dict[str, NDArray[Any]]:
+    """One series by channel, named and in units as the user has it, where a preparation tells."""
+    if isinstance(preparation, SeriesPreparation | WideSeries):
+        return preparation.curves(series)
+    return {f"channel {c + 1}": values for c, values in enumerate(series)}
 
 
 def telling_rows(said: Sequence[NDArray[Any]], y: NDArray[Any], most: int) -> NDArray[np.int64]:
@@ -119,6 +129,10 @@ def _bytes(x: Tensor) -> NDArray[np.uint8]:
         low, high = values.min(), values.max()
         values = (255 * (values - low) / (high - low).clamp(min=1e-12)).round().to(torch.uint8)
     return np.ascontiguousarray(values.expand(-1, 3, -1, -1).permute(0, 2, 3, 1).numpy())
+
+
+def _unit(kind: Classes | Number) -> Unit:
+    return Unit(kind.middle, kind.size) if isinstance(kind, Number) else UNIT
 
 
 def _word(kind: Classes | Number, value: Any, unit: Unit = UNIT) -> str:

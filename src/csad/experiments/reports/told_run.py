@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from csad.data.samples import Classes, Dataset, Number
+from csad.data.tables.file_columns import PLACES
 from csad.data.tables.owned import OwnTable
 from csad.experiments.reading import name_of
 from csad.experiments.run import Run
 from csad.report.findings import Told
 
-PLACES = ("images", "weights")  # settings that hold paths: of these the name alone is told
+PATHS = (*PLACES, "weights")  # settings that hold paths: of these the name alone is told
 
 
 def told_run(run: Run, name: str, audit: Mapping[str, Any]) -> Told:
@@ -42,6 +43,7 @@ def _facts(run: Run) -> dict[str, str]:
         about = run.result["environment"]
         found |= {
             "weights of": run.result["selection"],
+            **({"threshold": run.result["threshold"]["why"]} if "threshold" in run.result else {}),
             "updates of the target branch": f"{run.result['target_updates']:,}",
             "seconds of training": f"{run.result['seconds']:,.0f}",
             "made with": f"csad {about['csad']}, torch {about['torch']}, Python {about['python']}, {about['device']}",
@@ -74,7 +76,7 @@ def _kind(kind: Classes | Number) -> str:
 
 
 def _shown_value(key: str, value: Any) -> str:
-    if key in PLACES and isinstance(value, str) and value:
+    if key in PATHS and isinstance(value, str) and value:
         return Path(value).name
     if isinstance(value, list | tuple):
         return ", ".join(map(str, value)) or "none"

@@ -1,0 +1,81 @@
+"""A run of which all is known but its weight: what is tried for it, and what is chosen of that."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from torch import nn
+
+from csad.data.samples import Dataset
+from csad.errors import Diverged
+from csad.experiments.choices.choice import Choice, Tried, decide
+from csad.experiments.choices.leakage import Readable
+from csad.experiments.choices.looks import Looks, score_name, scored
+from csad.experiments.choices.occasion import WEIGHT, with_weight
+from csad.experiments.many import Ready, Wanted
+from csad.experiments.plan import Plan
+from csad.experiments.run import load
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A run of which all is known but the weight, and the validation rows by which that is chosen."""
+
+    task: str  # a file, or OWN
+    method: str
+    seed: int
+    plan: Plan
+    dataset: Dataset
+    rows: Readable
+    cost: float
+    backbone: nn.Module | None = None
+    threshold: float | None = None  # that is given, for the run that is kept
+
+    @property
+    def epochs(self) -> int:
+        """Of the last stage, if nothing stops it."""
+        return int(self.plan.train["epochs"])
+
+    def vanilla(self, place: Path) -> Wanted:
+        """What all are held against, as a run that is a folder in that place."""
+        return self._wanted("vanilla", "vanilla", replace(self.plan, settings={}), place)
+
+    def weighted(self, weights: Sequence[float], place: Path, looks: Looks) -> list[Wanted]:
+        """The runs that are tried, each a folder in that place."""
+        plans = {weight: with_weight(self.plan, weight) for weight in weights}
+        runs = [self._wanted(f"{WEIGHT}={weight:g}", self.method, plan, place) for weight, plan in plans.items()]
+        return [replace(run, onlooker=looks) for run in runs]
+
+    def _wanted(self, name: str, method: str, plan: Plan, place: Path) -> Wanted:
+        return Wanted(name, self.task, method, self.seed, plan, place / name, (), (), self.dataset, self.backbone)
+
+    def measured(self, run: Ready, device: str) -> Tried | None:
+        """What a run came to in the end; None where it has diverged, or is not there yet."""
+        if not run.folder.result.exists():
+            return None
+        found = load(run.wanted.out, backbone=self.backbone, view=self.dataset.view, device=device)
+        weight = run.wanted.plan.settings.get(WEIGHT)
+        out = found._each(self.dataset.splits["validation"].x, found.method.predict)
+        return Tried(weight, *scored(self.dataset, self.rows, out), None if weight is None else self.epochs)
+
+    def decided(self, vanilla: Tried | None, runs: Sequence[Ready], looks: Looks, device: str) -> Choice:
+        """The choice among all that was seen of the runs; those of which nothing was have diverged."""
+        seen = {run.wanted.plan.settings[WEIGHT]: looks.seen[run.wanted.out] for run in runs}
+        if self.epochs == 0:  # then there is nothing to look at but the end
+            ends = {run.wanted.plan.settings[WEIGHT]: self.measured(run, device) for run in runs}
+            seen = {weight: [end] if end else [] for weight, end in ends.items()}
+        every = [look for several in seen.values() for look in several]
+        if vanilla is None or not every:
+            what = "Vanilla's training" if vanilla is None else f"The training with each {WEIGHT} that was tried"
+            raise Diverged(f"{what} has diverged. Lower train.rate, or look for extreme values in x.")
+        return decide(
+            vanilla,
+            every,
+            cost=self.cost,
+            score=score_name(self.dataset),
+            rows=len(self.dataset.splits["validation"]),
+            epochs=self.epochs,
+            lost=[weight for weight, several in seen.items() if not several],
+        )

@@ -1,0 +1,151 @@
+"""What a run's folder says stays true: nothing is left of a run that never began, and nothing stale is believed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from commands import typed
+from people_tables import PEOPLE, ROLES, SHORT, write_people
+
+TRAIN = ["train", "own.csv", *ROLES, *SHORT]
+SAYS = "csad: A balanced batch holds each of 4 values: batch_size must be 4 or more, not 3.\n"
+
+
+def in_threes(*more: str) -> list[str]:
+    """What is typed for balanced mini-batches of three rows, where target and bias have four cells."""
+    shorter = ["train.batch_size=3" if word == "train.batch_size=16" else word for word in TRAIN]
+    return [*shorter, "--set", "train.balance=cells", "--quiet", *more]
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two runs on own.csv, the first audited against the second."""
+    place = tmp_path_factory.mktemp("outdated")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(place)
+        write_people(place / "own.csv")
+        for seed in ("0", "1"):
+            made = typed(*TRAIN, "--seed", seed, "--out", f"run{seed}", "--quiet")
+            assert made.exit_code == 0, made.stderr
+    return place
+
+
+@pytest.fixture
+def here(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    place = tmp_path / "here"
+    shutil.copytree(home, place)
+    for name in ("run0", "run1"):
+        config = place / name / "config.toml"
+        config.write_text(config.read_text().replace(str(home), str(place)))
+    monkeypatch.chdir(place)
+    return place
+
+
+def audit(*words: str) -> dict[str, Any]:
+    result = typed("audit", "run0", "--rows", "40", "--device", "cpu", "--json", *words)
+    assert result.exit_code == 0, result.stderr
+    return {"said": result.stderr, **json.loads(result.stdout)}
+
+
+@pytest.mark.parametrize("more", [[], ["--seed", "2,3"], ["--method", "csad"]], ids=["a run", "a sweep", "a choice"])
+def test_mini_batches_that_cannot_be_made_leave_no_folder(here: Path, more: list[str]) -> None:
+    result = typed(*in_threes("--out", "new", *more))
+    assert (result.exit_code, result.stderr) == (2, SAYS)
+    assert not (here / "new").exists()
+    assert not (here / "new.choosing").exists()
+
+
+def test_mini_batches_that_cannot_be_made_leave_a_run_that_was_to_be_replaced(here: Path) -> None:
+    before = {path.name: path.stat().st_mtime_ns for path in (here / "run0").iterdir()}
+    result = typed(*in_threes("--out", "run0", "--force"))
+    assert (result.exit_code, result.stderr) == (2, SAYS)
+    assert {path.name: path.stat().st_mtime_ns for path in (here / "run0").iterdir()} == before
+
+
+def test_a_run_that_goes_on_puts_aside_what_was_said_of_its_earlier_weights(here: Path) -> None:
+    (here / "run0" / "result.json").unlink()
+    (here / "run0" / "audit.json").write_text("of before")
+    (here / "run0" / "report.html").write_text("of before, too")
+    result = typed(*TRAIN, "--seed", "0", "--out", "run0", "--resume")
+    assert result.exit_code == 0, result.stderr
+    said = "audit.json is now audit-before-resume.json; report.html is now report-before-resume.html: made before"
+    assert said in result.stderr
+    assert not (here / "run0" / "audit.json").exists()
+    assert (here / "run0" / "audit-before-resume.json").read_text() == "of before"
+    assert (here / "run0" / "report-before-resume.html").read_text() == "of before, too"
+
+
+def test_a_finished_run_keeps_its_audit(here: Path) -> None:
+    (here / "run0" / "audit.json").write_text("still true")
+    result = typed(*TRAIN, "--seed", "0", "--out", "run0", "--resume")
+    assert result.exit_code == 0, result.stderr
+    assert (here / "run0" / "audit.json").read_text() == "still true"
+
+
+def test_a_run_begun_anew_says_that_its_audit_goes(here: Path) -> None:
+    (here / "run0" / "audit.json").write_text("of before")
+    result = typed(*TRAIN, "--seed", "0", "--out", "run0", "--force")
+    assert result.exit_code == 0, result.stderr
+    assert "audit.json of the earlier run in run0 goes with its weights." in result.stderr
+    assert not (here / "run0" / "audit.json").exists()
+
+
+def test_a_plain_audit_keeps_the_comparison_of_an_earlier_one(here: Path) -> None:
+    compared = audit("--against", "run1")
+    plain = audit()
+    assert "The comparison with run1 that audit.json held is kept" in plain["said"]
+    assert {**plain, "said": ""} == {**compared, "said": ""}
+    assert json.loads((here / "run0" / "audit.json").read_text())["comparison"] == compared["comparison"]
+
+
+def test_an_audit_made_in_another_way_puts_the_compared_one_aside(here: Path) -> None:
+    compared = audit("--against", "run1")
+    plain = audit("--split", "train")
+    assert "The earlier audit, against run1, is now audit-against-run1.json." in plain["said"]
+    assert plain["comparison"] is None
+    aside = json.loads((here / "run0" / "audit-against-run1.json").read_text())
+    assert aside["comparison"] == compared["comparison"]
+    assert json.loads((here / "run0" / "audit.json").read_text())["split"] == "train"
+
+
+def test_a_comparison_with_weights_that_have_changed_is_put_aside(here: Path) -> None:
+    audit("--against", "run1")
+    shutil.copy(here / "run0" / "checkpoint" / "state.safetensors", here / "run1" / "checkpoint")
+    plain = audit()
+    assert "is now audit-against-run1.json" in plain["said"]
+    assert (plain["comparison"], plain["against"]) == (None, None)
+
+
+def other_test_rows(here: Path) -> None:
+    first = PEOPLE["fold"].index("test")
+    write_people(here / "own.csv", {"hours": [99 if k == first else hours for k, hours in enumerate(PEOPLE["hours"])]})
+
+
+@pytest.mark.filterwarnings("always::csad.experiments.reading.RowsWarning")
+def test_test_rows_that_have_changed_are_told_and_noted_in_the_audit(here: Path) -> None:
+    other_test_rows(here)
+    found = audit()
+    words = "The rows of 'test' are not those of the training: figures on them will differ from those in result.json."
+    assert f"csad: warning: {words}" in found["said"]
+    assert found["notes"] == [words]
+    assert audit("--split", "train")["notes"] == ["These are the rows that the model was trained on."]
+
+
+def test_a_run_does_not_go_on_with_other_test_rows(here: Path) -> None:
+    other_test_rows(here)
+    (here / "run0" / "result.json").unlink()
+    result = typed(*TRAIN, "--seed", "0", "--out", "run0", "--resume", "--quiet")
+    assert result.exit_code == 2
+    assert "run0 was begun with other rows in 'test', so that its figures would be of rows" in result.stderr
+
+
+def test_what_a_run_keeps_of_its_rows_may_be_lost_but_not_broken(here: Path) -> None:
+    (here / "run0" / "rows.json").write_text("[]")
+    result = typed("audit", "run0", "--quiet")
+    assert (result.exit_code, "rows.json holds no words by split: train the run again" in result.stderr) == (2, True)
+    (here / "run0" / "rows.json").unlink()
+    assert audit()["notes"] == []

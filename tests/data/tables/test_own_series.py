@@ -1,0 +1,247 @@
+"""Series of a table, in files or in columns: labels of the table, one length, one unit for each channel, all told."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from picture_files import as_folder, as_zip
+from table_texts import write_table
+
+from csad.data.samples import Number
+from csad.data.tables.filled import applied_notices
+from csad.data.tables.given import given_table
+from csad.data.tables.own_series import from_series, series_from_settings
+from csad.data.tables.owned import OwnTable
+from csad.data.tables.preparation import Unit
+from csad.data.tables.preparations import preparation_from
+from csad.data.tables.series import SeriesPreparation
+from csad.data.tables.wide_series import WideSeries
+from csad.errors import InputError
+
+N = 40
+LABELS: dict[str, list[Any]] = {
+    "ill": ["yes" if k % 2 else "no" for k in range(N)],
+    "sex": ["f" if k // 2 % 2 else "m" for k in range(N)],
+    "age": [20 + k for k in range(N)],
+    "fold": ["test" if k % 8 < 4 else "train" for k in range(N)],
+}
+
+
+def steps(k: int) -> int:
+    """As many steps as the series of a row has: of the 20 for training, 18 have 6, one has 4 and one 9."""
+    return {4: 4, 5: 9}.get(k, 6)
+
+
+def text(k: int, *, header: str = "acc,gyro\n") -> bytes:
+    """Channel acc is k, k + 1, …, gyro ten times as much."""
+    return (header + "".join(f"{k + t},{10 * (k + t)}\n" for t in range(steps(k)))).encode()
+
+
+FILES = {f"s/{k}.csv": text(k) for k in range(N)}
+Make = Callable[..., OwnTable]
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Make:
+    def made(files: dict[str, bytes] | None = None, columns: dict[str, Any] | None = None, **settings: Any) -> OwnTable:
+        source = as_folder(tmp_path / "all", FILES | (files or {}))
+        table = write_table(tmp_path, {"file": list(FILES), **LABELS, **(columns or {})})
+        usual = {"target": "ill", "bias": "sex", "series": "file", "series_in": source, "split": "fold"}
+        return from_series(table, **(usual | settings))
+
+    return made
+
+
+def test_every_row_has_its_series_standardised_cut_or_filled_up_and_marked(make: Make) -> None:
+    data = make()
+    assert data.task.shape == (3, 6)  # nine in ten training series have 6 steps or fewer
+    prepared = data.preparation
+    assert isinstance(prepared, SeriesPreparation)
+    assert prepared.channels == ("acc", "gyro")
+    trained = [k for k in range(N) if k % 8 >= 4]
+    values = np.array([k + t for k in trained for t in range(min(6, steps(k)))], np.float64)
+    assert prepared.units[0].middle == pytest.approx(values.mean())
+    assert prepared.units[1].size == pytest.approx(10 * values.std())
+    for rows in data.splits.values():
+        for x, k in zip(rows.x.numpy(), rows.extra["row"].tolist(), strict=True):
+            count = min(6, steps(k))
+            raw = prepared.units[0].restored(x[0, :count])
+            np.testing.assert_allclose(raw, k + np.arange(count), atol=1e-4)
+            np.testing.assert_allclose(x[1, :count], x[0, :count], atol=1e-5)
+            assert x[:2, count:].tolist() == [[0.0] * (6 - count)] * 2
+            assert x[2].tolist() == [0.0] * count + [1.0] * (6 - count)
+
+
+def test_what_becomes_of_series_is_told(make: Make) -> None:
+    data = make()
+    told = "series of 6 steps, 2 channels (acc, gyro), and one that is 1 where nothing was measured"
+    assert data.describe()[0] == f"file  40 different words  input: {told}"
+    assert data.describe()[3].endswith(" not used: x is the series")
+    assert data.notices == (
+        "Series of the training rows have 4 to 9 steps; all are made 6 long (--set data.length=…): 1 of 20 are cut at "
+        "their end, 1 filled up there.",
+    )
+
+
+def test_a_length_may_be_given_and_series_of_one_length_need_no_mark(make: Make) -> None:
+    assert make(length=9).task.shape == (3, 9)
+    short = make(length=4)
+    assert short.task.shape == (2, 4)
+    assert "20 of 20 are cut" not in short.notices[0]
+    assert "19 of 20 are cut" in short.notices[0]
+
+
+def test_missing_values_are_the_mean_and_marked(make: Make) -> None:
+    data = make({"s/6.csv": b"acc,gyro\n1,\n2,20\n3,30\n4,40\n5,50\n6,60\n"})
+    row = data.train.extra["row"].tolist().index(6)
+    assert data.train.x[row, 1, 0] == 0
+    assert data.train.x[row, 2].tolist() == [1, 0, 0, 0, 0, 0]
+    assert data.notices[-1] == "1 series lacks values: the channel's mean stands there."
+
+
+def test_channels_go_by_their_names_and_files_without_a_header_by_their_places(make: Make) -> None:
+    turned = b"gyro,acc\n" + b"".join(f"{10 * (6 + t)},{6 + t}\n".encode() for t in range(6))
+    plain = make()
+    for other in (turned, text(6, header="")):
+        assert torch.equal(make({"s/6.csv": other}).train.x, plain.train.x)
+
+
+def test_arrays_and_texts_give_the_same(make: Make, tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", np.array([[k, 10 * k] for k in range(6, 12)]))
+    files = [name.replace("s/6.csv", "s/6.npy") for name in FILES]
+    data = make({"s/6.npy": (tmp_path / "a.npy").read_bytes()}, {"file": files})
+    assert torch.equal(data.train.x, make().train.x)
+
+
+def test_one_broken_series_in_a_hundred_is_left_out_and_named(tmp_path: Path) -> None:
+    files = {f"{k}.csv": text(0) for k in range(150)} | {"7.csv": b"1,2,3\n"}
+    columns = {"file": list(files), "y": [k % 2 for k in range(150)], "b": [k // 2 % 2 for k in range(150)]}
+    source = as_zip(tmp_path / "all.zip", files)
+    data = from_series(write_table(tmp_path, columns), target="y", bias="b", series="file", series_in=source)
+    assert sum(map(len, data.splits.values())) == 149
+    assert data.notices == ("One series is broken and left out: 7.csv (it has 3 channels where others have 2).",)
+
+
+def test_rows_without_a_series_are_left_out_and_counted(make: Make) -> None:
+    data = make(columns={"file": [None if k < 3 else name for k, name in enumerate(FILES)]})
+    assert sum(map(len, data.splits.values())) == N - 3
+    assert data.notices[0] == "Column 'file' names no series in 3 rows: they are left out."
+
+
+def test_series_lie_beside_the_table_where_no_place_is_named(make: Make) -> None:
+    data = make(columns={"file": [f"all/{name}" for name in FILES]}, series_in="")
+    assert torch.equal(data.train.x, make().train.x)
+
+
+def test_files_whose_rows_are_channels_are_noticed(make: Make) -> None:
+    turned = {name: (",".join(map(str, range(12))) + "\n").encode() * 2 for name in FILES}
+    assert "if its rows are channels, turn it around" in make(turned).notices[-1]
+
+
+WIDE = {f"t{t}": [float(k + t) for k in range(N)] for t in (10, 0, 2, 1)}  # in no order
+
+
+def test_columns_are_steps_in_the_order_of_their_numbers(make: Make) -> None:
+    data = make(columns=WIDE, series="", series_in="", series_columns="t")
+    assert data.task.shape == (1, 4)
+    prepared = data.preparation
+    assert isinstance(prepared, WideSeries)
+    assert [column.column for column in prepared.columns] == ["t0", "t1", "t2", "t10"]
+    assert {column.mean for column in prepared.columns} == {prepared.columns[0].mean}  # one unit for the channel
+    first = data.train.x[0, 0].numpy() * prepared.columns[0].spread + prepared.columns[0].mean
+    np.testing.assert_allclose(first, 4 + np.array([0, 1, 2, 10]), atol=1e-4)  # row 4 is the first that is trained on
+    assert "t10, t0, … (4 columns)  numbers" in "\n".join(data.describe())
+
+
+def test_columns_that_lack_values_are_marked_and_told(make: Make) -> None:
+    lacking = WIDE | {"t2": [None if k == 4 else float(k + 2) for k in range(N)]}
+    data = make(columns=lacking | {f"u{t}": WIDE["t0"] for t in range(4)}, series="", series_columns=("t", "u"))
+    assert data.task.shape == (3, 4)
+    assert data.train.x[0, :, 2].tolist()[::2] == [0, 1]
+    assert data.train.x[:, 2].sum() == 1
+    assert data.notices[-1] == "1 row lacks values of the series: the channel's mean stands there."
+    prepared = data.preparation
+    assert isinstance(prepared, WideSeries)
+    assert len(prepared.names()) == 12
+    table = given_table([dict.fromkeys((*WIDE, "u0", "u1", "u2", "u3"), 1.0) | {"t0": None}])
+    assert prepared.apply(table).shape == (1, 3, 4)
+    assert applied_notices(prepared, table) == ["1 row lacks values of the series: the channel's mean stands there."]
+
+
+def test_a_row_of_x_is_told_by_channel_as_the_user_has_it(make: Make) -> None:
+    files, wide = make(), make(columns=WIDE, series="", series_in="", series_columns="t")
+    assert isinstance(files.preparation, SeriesPreparation)
+    assert isinstance(wide.preparation, WideSeries)
+    first = files.preparation.curves(files.train.x[0].numpy())  # row 4, of four steps
+    assert list(first) == ["acc", "gyro", "nothing measured"]
+    np.testing.assert_allclose(first["gyro"][:4], [40, 50, 60, 70], rtol=1e-5)
+    assert first["nothing measured"].tolist() == [0, 0, 0, 0, 1, 1]
+    np.testing.assert_allclose(wide.preparation.curves(wide.train.x[0].numpy())["t"], [4, 5, 6, 14], rtol=1e-5)
+
+
+def test_biases_and_targets_may_be_numbers(make: Make) -> None:
+    data = make(target="age", bias="sex", target_kind="number")
+    assert data.task.target == Number()
+    ages = data.preparation.target.restored(data.train.y.numpy())
+    np.testing.assert_allclose(ages, 20 + data.train.extra["row"].numpy(), atol=1e-4)
+
+
+def test_plain_settings_give_the_same_as_python_values(make: Make, tmp_path: Path) -> None:
+    one = make(bias="age", bins={"age": (30, 50)}, length=5)
+    again = series_from_settings(
+        tmp_path / "people.csv", target="ill", bias=("age",), series="file", series_in=str(tmp_path / "all"),
+        split="fold", bins=("age=30,50",), length=5,
+    )  # fmt: skip
+    assert again.task == one.task
+    assert again.fingerprint() == one.fingerprint()
+
+
+def test_preparations_come_back_from_json(make: Make) -> None:
+    files = SeriesPreparation("file", 5, ("a", "b"), (Unit(1.0, 2.0), Unit()), True, Unit(3.0, 4.0))
+    wide = make(columns=WIDE, series="", series_in="", series_columns="t").preparation
+    for one in (files, wide):
+        assert preparation_from(json.loads(json.dumps(one.to_dict()))) == one
+    with pytest.raises(InputError, match=r"The preparation of the series is not whole \('units'\)"):
+        preparation_from({"version": 1, "series": {}})
+    with pytest.raises(InputError, match="its channels and their units are not as many"):
+        preparation_from({"version": 1, "series": files.to_dict()["series"] | {"units": []}})
+    with pytest.raises(InputError, match="its version is 9, not 1"):
+        preparation_from({"version": 9, "series": {}})
+    with pytest.raises(InputError, match="its columns cannot be parted into channels"):
+        preparation_from(wide.to_dict() | {"wide": {"channels": ["a", "b", "c"], "marked": False}})
+
+
+@pytest.mark.parametrize(
+    ("settings", "complaint"),
+    [
+        ({"series": ""}, "Series need the column of a table that names them: give --series COLUMN"),
+        ({"series": "sex"}, "Column 'sex' names the series, so it is not the target, a bias"),
+        ({"series": "fil"}, r"Column 'fil' is not in .*\. Nearest: file\."),
+        ({"series_columns": "t"}, "--series names a column of files, --series-columns columns of steps"),
+        ({"series": "", "series_columns": "q"}, r"begin with 'q' and end in a number, as q0, q1, …; .* has 0"),
+        ({"series": "", "series_columns": ("t", "t")}, "names a channel twice"),
+        ({"series": "", "series_columns": ("t", "u")}, "All channels of a series must have as many .*: t 4, u 2"),
+        ({"series": "", "series_columns": "t", "length": 3}, "data.length is for series in files"),
+        ({"series": "", "series_columns": "t", "target": "t0"}, "Column 't0' is a step of the series, so it is not"),
+        ({"series": "", "series_columns": "w"}, "Column 'w0' of .* is a step of the series, so it must hold numbers"),
+        ({"length": -1}, "length must be a number of steps, from 1 to 1,000,000, or 0 for the usual, not -1"),
+        ({"series_in": "nowhere"}, "The series nowhere are not there: give --series-in FOLDER"),
+    ],
+)
+def test_what_cannot_be_used_is_told_in_a_sentence(make: Make, settings: dict[str, Any], complaint: str) -> None:
+    words = {name: [f"{name}{k % 3}" for k in range(N)] for name in ("w0", "w1")}
+    columns = WIDE | {"u0": WIDE["t0"], "u1": WIDE["t0"]} | words
+    with pytest.raises(InputError, match=complaint) as error:
+        make(columns=columns, **settings)
+    assert "\n" not in str(error.value)
+
+
+def test_many_broken_series_are_an_error_that_names_the_first_and_says_why(make: Make) -> None:
+    with pytest.raises(InputError, match=r"1 of 40 series in .* cannot be used, the first is 's/6\.csv': it is empty"):
+        make({"s/6.csv": b""})
