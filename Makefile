@@ -11,7 +11,7 @@ venv: $(READY)
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt torch==2.13.0
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test,docs]'
 	touch $(READY)
 
 demo: $(READY)
@@ -30,11 +30,13 @@ test: lint
 page-test: $(READY)
 	CSAD_PAGE_TEST=1 $(BIN)/python -m pytest tests/report/test_run_page_in_browser.py
 
+# First the pages that are made from result files, then the site of all pages, in docs/_site.
 docs: $(READY)
 	$(BIN)/python docs/write.py
+	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going docs docs/_site
 
 bench: $(READY)
 	$(BIN)/python benchmarks/iteration.py
 
 clean:
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis docs/_site

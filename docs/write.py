@@ -5,6 +5,7 @@ import re
 import statistics
 from pathlib import Path
 
+import method_facts
 import numpy as np
 import searches
 
@@ -153,6 +154,7 @@ def main():
     for name, page in searches.pages().items():
         (RESULTS / name).write_text(page)
     (RESULTS / "claims.md").write_text(verdicts_page())
+    method_facts.GUIDE.write_text(method_facts.page(method_facts.GUIDE.read_text()))
     (ROOT / "docs" / "pictures").mkdir(exist_ok=True)
     (ROOT / "docs" / "pictures" / "problem.png").write_bytes(problem_picture())
 

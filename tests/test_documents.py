@@ -27,7 +27,7 @@ def test_examples_run(block, tmp_path, monkeypatch):
 
 
 def test_links_lead_somewhere():
-    for page in [*PAGES, *GUIDES]:
+    for page in [*PAGES, *GUIDES, *sorted((ROOT / "docs" / "api").glob("*.md"))]:
         for target in re.findall(r"\]\((?!http)([^)#]+)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name} → {target}"
 
