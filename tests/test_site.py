@@ -1,5 +1,6 @@
 """The documentation's site is built without a warning, has every public name, and no link on it leads nowhere."""
 
+import inspect
 import os
 import re
 import subprocess
@@ -69,10 +70,14 @@ def test_every_public_name_is_in_the_reference(pages):
 
 
 def test_every_method_and_backbone_is_in_the_reference_with_its_settings(pages):
-    reference = {place for path, page in pages.items() if path.parent.name == "api" for place in page.places}
+    reference = "".join(path.read_text(encoding="utf-8") for path in pages if path.parent.name == "api")
     for registry in (METHODS, BACKBONES):
         for name, made in built_in(registry).items():
-            assert f"{made.__module__}.{made.__qualname__}" in reference, name
+            place = f'id="{made.__module__}.{made.__qualname__}"'
+            assert place in reference, name
+            signature = reference.split(place)[1].split("</dt>")[0]
+            settings = {one.name for one in inspect.signature(made).parameters.values() if one.kind is one.KEYWORD_ONLY}
+            assert settings <= set(re.findall(r"\w+", signature)), name
 
 
 def test_what_stands_beside_a_parameter_is_told(pages):

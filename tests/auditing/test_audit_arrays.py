@@ -323,3 +323,20 @@ def test_cells_of_all_biases_at_once_that_have_hardly_a_row_are_noted() -> None:
     (words,) = small_cells(Facts(target, (sex, age)))
     assert "are of 20 cells of the target and all biases at once, of which 20 have fewer than 5 rows" in words
     assert small_cells(Facts(Labels("target", y + 0.5), (sex, age))) == ()
+    unknown = Labels("half", np.where(np.arange(40) < 4, -1, np.arange(40) // 20), ("a", "b"))  # 4 × 4, 4 × 5 rows
+    assert (
+        "are of 8 cells of the target and all biases at once, of which 4 have"
+        in small_cells(Facts(target, (sex, unknown)))[0]
+    )
+    assert (
+        small_cells(
+            Facts(
+                target,
+                (
+                    Labels("gender", np.where(y, gender, -1), ("f", "m")),
+                    Labels("other", np.where(y, -1, gender), ("f", "m")),
+                ),
+            )
+        )
+        == ()
+    )

@@ -322,6 +322,7 @@ CASES = [
     ),
     Case("steps and files", [*STEPS, "--series", "city"], "--series and --series-columns each say what x is made of"),
     Case("steps and columns to drop", [*STEPS, "--drop", "who"], "--drop means nothing with --series-columns"),
+    Case("steps and the bias among them", [*STEPS, "--keep-bias"], "--keep-bias means nothing with --series-columns"),
     Case(
         "a place of series for columns", [*STEPS, "--series-in", "."], "--series-in says where series lie: give --ser"
     ),
@@ -498,7 +499,7 @@ CASES = [
     Case(
         "one unreadable series of many",
         WALKS,
-        "One series is broken and left out: bad.csv (it is empty).",
+        "One series is broken and left out: bad.csv (it is empty, or larger than 256 MB).",
         many_walks,
         works=True,
     ),

@@ -120,6 +120,47 @@ def test_a_comparison_with_weights_that_have_changed_is_put_aside(here: Path) ->
     assert (plain["comparison"], plain["against"]) == (None, None)
 
 
+def test_an_audit_with_another_margin_or_against_another_run_puts_the_compared_one_aside(here: Path) -> None:
+    audit("--against", "run1")
+    assert "The earlier audit, against run1, is now" in audit("--margin", "0.1", "--against", "run1")["said"]
+    shutil.copytree(here / "run1", here / "run2")
+    found = audit("--margin", "0.1", "--against", "run2")
+    assert "The earlier audit, against run1, is now audit-against-run1-2.json." in found["said"]
+    margins = [
+        json.loads((here / "run0" / f"{name}.json").read_text())["leakage"]["margin"]
+        for name in ("audit-against-run1", "audit-against-run1-2")
+    ]
+    assert margins == [0.05, 0.1]  # both are there: what was put aside first is not written over
+
+
+def test_the_same_audit_again_puts_nothing_aside(here: Path) -> None:
+    audit("--against", "run1")
+    assert "now audit-against" not in audit("--against", "run1")["said"]
+    assert not list((here / "run0").glob("audit-against-*"))
+
+
+def test_a_comparison_of_other_weights_of_the_run_itself_goes(here: Path) -> None:
+    audit("--against", "run1")
+    shutil.copy(here / "run1" / "checkpoint" / "state.safetensors", here / "run0" / "checkpoint")
+    plain = audit()
+    assert "audit-against" not in plain["said"]
+    assert plain["comparison"] is None
+    assert not list((here / "run0").glob("audit-against-*"))
+
+
+def test_a_comparison_with_a_run_whose_threshold_has_changed_does_not_hold(here: Path) -> None:
+    audit("--against", "run1")
+    result = here / "run1" / "result.json"
+    result.write_text(json.dumps(json.loads(result.read_text()) | {"threshold": {"value": 0.3, "why": "given"}}))
+    assert audit()["comparison"] is None
+
+
+def test_a_rival_that_is_broken_does_not_stop_an_audit_without_it(here: Path) -> None:
+    audit("--against", "run1")
+    (here / "run1" / "result.json").write_text("{")
+    assert audit()["comparison"] is None
+
+
 def other_test_rows(here: Path) -> None:
     first = PEOPLE["fold"].index("test")
     write_people(here / "own.csv", {"hours": [99 if k == first else hours for k, hours in enumerate(PEOPLE["hours"])]})

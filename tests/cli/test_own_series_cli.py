@@ -14,7 +14,9 @@ import pytest
 from commands import typed
 
 import csad
+from csad.data.tables.own_series import from_series
 from csad.experiments.reading import data_of
+from csad.experiments.reports.shown_rows import shown_rows
 
 N, STEPS = 80, 12
 SHORT = [
@@ -134,6 +136,17 @@ def test_a_run_on_series_is_audited_and_has_a_page_and_a_card(home: Path, elsewh
     assert str(home) not in page + card
 
 
+@pytest.mark.parametrize(("name", "channel"), [("files", "height"), ("columns", "t")])
+def test_series_that_are_shown_have_the_names_and_values_of_the_user(home: Path, name: str, channel: str) -> None:
+    run = csad.load(home / name, device="cpu")
+    shown = shown_rows({"it": run}, data := data_of(run), "test", [])
+    rows = data.splits["test"].extra["row"]
+    for line, curves in zip(shown.rows, shown.series, strict=False):
+        assert list(curves) == [channel]
+        expected = walk(int(rows[int(line[0]) - 1]))
+        np.testing.assert_allclose([value for _, value in curves[channel]], expected, atol=1e-5)
+
+
 @pytest.mark.skipif(not find_spec("onnxruntime") or not find_spec("onnx"), reason="needs onnxruntime")
 @pytest.mark.parametrize(("name", "table"), [("files", "walks.csv"), ("columns", "wide.csv")])
 def test_an_exported_run_predicts_the_same(home: Path, elsewhere: Path, name: str, table: str) -> None:
@@ -148,3 +161,21 @@ def test_an_exported_run_predicts_the_same(home: Path, elsewhere: Path, name: st
     assert [row["prediction"] for row in one] == [row["prediction"] for row in two]
     np.testing.assert_allclose(*([float(row["probability yes"]) for row in rows] for rows in (one, two)), atol=1e-5)
     assert str(home).encode() not in (elsewhere / "model.onnx").read_bytes()
+
+
+def test_an_exported_file_does_not_say_in_which_folder_the_series_lie(home: Path, elsewhere: Path) -> None:
+    made = typed("export", str(home / "files"), "--format", "safetensors", "--out", "model.safetensors", "--quiet")
+    assert made.exit_code == 0, made.stderr
+    held = (elsewhere / "model.safetensors").read_bytes()
+    assert (b"walks.zip" in held, str(home).encode() in held) == (True, False)
+
+
+def test_the_place_of_series_that_were_given_from_python_has_to_be_said(home: Path, elsewhere: Path) -> None:
+    place = home / "walks.zip"
+    data = from_series(home / "walks.csv", target="ill", bias="sex", series="file", series_in=place)
+    csad.train(data, "vanilla", target_epochs=1, epochs=1, filters=4, layers=1, out="run", device="cpu")
+    result = typed("predict", "run", str(home / "walks.csv"))
+    assert result.exit_code == 2
+    assert "trained on series given from Python: say where those lie with --series-in" in result.stderr
+    again = typed("predict", "run", str(home / "walks.csv"), "--series-in", str(place), "--quiet")
+    assert again.exit_code == 0, again.stderr

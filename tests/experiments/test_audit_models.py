@@ -16,6 +16,7 @@ from sklearn.svm import LinearSVC
 
 import csad
 from csad.auditing.audit import Audit
+from csad.experiments.audits.of_run import labels_of
 
 QUICK: dict[str, Any] = {"probes": ("linear",), "repeats": 10}
 GENERATOR = np.random.default_rng(0)
@@ -183,6 +184,14 @@ def test_whole_numbers_are_classes_unless_they_are_named_as_numbers() -> None:
     number = csad.audit(TARGET, None, TARGET, years, names=["age"], numbers=["age"], **QUICK)
     assert len({group.group for group in classes.groups}) == len(np.unique(years))
     assert len({group.group for group in number.groups}) == 5
+
+
+def test_a_bias_that_is_a_number_has_its_own_unit_and_a_target_that_of_what_is_predicted() -> None:
+    task = csad.Task("ages", (1,), csad.Number(50, 10), (csad.Number(40, 5),), ("age",))
+    x, y, b = np.zeros((2, 1), np.float32), np.float32([0, 1]), np.float32([[1], [np.nan]])
+    target, (age,) = labels_of(task, csad.Samples(x, y, b))
+    np.testing.assert_array_equal(target.values, [0, 1])
+    np.testing.assert_array_equal(age.values, [45, np.nan])
 
 
 def test_the_training_rows_tell_which_cells_conflict() -> None:

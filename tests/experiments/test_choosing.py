@@ -217,12 +217,15 @@ def test_a_choice_that_was_stopped_goes_on(tmp_path: Path, monkeypatch: pytest.M
 
     whole = csad.train(data, settings=BRIEF, device="cpu")
     with monkeypatch.context() as patch:
-        patch.setattr("csad.experiments.many.Campaign._finish", stop)
+        patch.setattr("csad.experiments.programs.Programs._finish", stop)
         with pytest.raises(Interrupted, match="Give --resume to go on"):
             csad.train(data, settings=BRIEF, out=out, device="cpu")
     assert not out.exists()
     with pytest.raises(InputError, match="holds a choice of debias_weight that was stopped"):
         csad.train(data, settings=BRIEF, out=out)
+    for other in ({"cost": 0.3}, {"threshold": 0.3}):
+        with pytest.raises(InputError, match=r"run\.choosing was begun with another cost or threshold: give the same"):
+            csad.train(data, settings=BRIEF, out=out, resume=True, device="cpu", **other)
     run = csad.train(data, settings=BRIEF, out=out, resume=True, device="cpu")
     assert run.result["choice"] == whole.result["choice"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["run"]

@@ -96,14 +96,16 @@ def test_the_cells_of_a_table_can_be_told_from_x(people: csad.Run, tmp_path: Pat
     assert raw_cells(None, torch.tensor([[0.5, 2.0]])) == {"column 1": ["0.5"], "column 2": ["2"]}
 
 
+@pytest.mark.parametrize("threshold", [0.5, 0.99])
 def test_gradients_of_a_linear_model_are_its_weights_times_the_way_from_the_mean(
-    by_hand: tuple[csad.Run, csad.Dataset],
+    by_hand: tuple[csad.Run, csad.Dataset], threshold: float
 ) -> None:
-    run, dataset = by_hand
+    run, dataset = replace(by_hand[0], threshold=threshold), by_hand[1]
     samples = dataset.splits["test"]
     middle = middle_of(samples)
     found = looks(run, samples.x[:20], middle)
     said = torch.as_tensor(run.predict(samples.x[:20]))
+    assert torch.equal(said, torch.as_tensor(by_hand[0].predict(samples.x[:20]))) == (threshold == 0.5)
     expected = (samples.x[:20] - middle) * WEIGHTS[said]
     np.testing.assert_allclose(found, expected.numpy(), atol=1e-5)
 

@@ -13,7 +13,8 @@ from csad.errors import Interrupted
 from csad.experiments import timing
 from csad.experiments.build import plan_run
 from csad.experiments.forecast import forecast
-from csad.experiments.many import Campaign, Ready, Wanted
+from csad.experiments.many import Campaign
+from csad.experiments.wanted import Ready, Wanted
 from csad.training.device import Way
 
 QUICK = {
@@ -86,9 +87,9 @@ def test_what_a_stopped_program_has_done_is_not_counted_again(
     step: int, campaign: Campaign, runs: list[Ready], paced: Callable[..., list[int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("csad.training.stages.LOG_EVERY", 1)  # only a step that is told can be the last here
-    campaign.teller = StopAt(step)
+    campaign.programs.teller = StopAt(step)
     with pytest.raises(Interrupted):
-        campaign.train(runs)
+        campaign.programs.train(runs)
     paced(0.1, 0.1)
     stacks = campaign.stacked(runs)
     assert stacks == [runs]

@@ -14,7 +14,8 @@ from csad.errors import Interrupted
 from csad.experiments.choices import choosing
 from csad.experiments.choices.choice import Tried, decide
 from csad.experiments.choices.ladder import LADDER, weights_on, why_higher
-from csad.experiments.many import Campaign, Ready
+from csad.experiments.programs import Programs
+from csad.experiments.wanted import Ready
 
 VANILLA = Tried(None, 0.80, 0.70)
 DIVERGES = 2e38
@@ -24,13 +25,13 @@ DIVERGES = 2e38
 def trained(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     """The names of the runs of each program that is trained from here on."""
     found: list[list[str]] = []
-    train = Campaign.train
+    train = Programs.train
 
-    def noted(self: Campaign, runs: list[Ready]) -> list[str]:
+    def noted(self: Programs, runs: list[Ready]) -> list[str]:
         found.append([run.wanted.name for run in runs])
         return train(self, runs)
 
-    monkeypatch.setattr(Campaign, "train", noted)
+    monkeypatch.setattr(Programs, "train", noted)
     return found
 
 
@@ -86,16 +87,16 @@ def test_a_choice_that_was_stopped_on_a_further_rung_goes_on_there(
 ) -> None:
     monkeypatch.setattr(choosing, "LADDER", ((0.001, DIVERGES), (0.002,), (0.003,)))
     monkeypatch.setattr(choosing, "why_higher", lambda choice: "It leaks")
-    finish = Campaign._finish
+    finish = Programs._finish
 
-    def stop(self: Campaign, ended: Any, together: int) -> None:
+    def stop(self: Programs, ended: Any, together: int) -> None:
         if ended[0].run.wanted.name == "debias_weight=0.006":
             raise KeyboardInterrupt
         finish(self, ended, together)
 
     out, data = tmp_path / "run", dataset()
     with monkeypatch.context() as patch:
-        patch.setattr(Campaign, "_finish", stop)
+        patch.setattr(Programs, "_finish", stop)
         with pytest.raises(Interrupted, match="Give --resume to go on"):
             csad.train(data, settings=BRIEF, out=out, device="cpu")
     assert trained == [["vanilla"], ["debias_weight=0.003", "debias_weight=6e+38"], ["debias_weight=0.006"]]

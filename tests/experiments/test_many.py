@@ -13,11 +13,14 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from listeners import StopAt
 
+from csad.errors import Interrupted
 from csad.experiments.build import plan_run
 from csad.experiments.folder import Folder
-from csad.experiments.many import Campaign, Ready, Wanted
+from csad.experiments.many import Campaign
 from csad.experiments.sweep import sweep as sweep_anywhere
+from csad.experiments.wanted import Ready, Wanted
 from csad.training.device import Way
 from csad.training.footprint import run_bytes
 
@@ -238,6 +241,19 @@ def test_runs_with_dropout_are_trained_one_by_one_and_say_why(tmp_path: Path, ne
     told = [text for text in heard.warnings if "trained by itself" in text]
     assert len(told) == 2
     assert all("dropout" in text for text in told)
+
+
+def test_a_run_alone_that_goes_on_puts_aside_what_was_said_of_its_earlier_weights(
+    tmp_path: Path, nets: str, heard: Any
+) -> None:
+    options: dict[str, Any] = {"settings": PLAIN | {"net.backbone": f"{nets}:Dropping"}, "seeds": (0, 1)}
+    with pytest.raises(Interrupted):
+        sweep("toy-table", "vanilla", out=tmp_path / "runs", teller=StopAt(1), **options)
+    (folder,) = (path.parent.parent for path in (tmp_path / "runs").glob("*/checkpoint/*"))
+    (folder / "audit.json").write_text("of before")
+    sweep("toy-table", "vanilla", out=tmp_path / "runs", resume=True, teller=heard, **options)
+    assert any(text.startswith("audit.json is now audit-before-resume.json: made before") for text in heard.said)
+    assert [path.name for path in folder.glob("audit*")] == ["audit-before-resume.json"]
 
 
 def test_dropout_that_drops_nothing_is_no_reason_to_train_alone(tmp_path: Path, nets: str, heard: Any) -> None:

@@ -103,6 +103,45 @@ def test_an_audit_that_does_not_hold_is_made_again_kept_and_said(runs: Path) -> 
     assert kept_audit(run, data_of(run)).audit == found.main.audit
 
 
+def changed(place: Path) -> None:
+    """Gives a run other weights, so far as anyone can tell who does not read them."""
+    with (place / "checkpoint" / "state.safetensors").open("ab") as stream:
+        stream.write(b" ")
+
+
+def test_a_comparison_with_a_run_that_was_trained_again_is_not_believed(runs: Path) -> None:
+    place = runs / "main" / "audit.json"
+    kept, before = place.read_bytes(), load(runs / "before")
+    changed(runs / "before")
+    found = gathered(runs, "main")
+    assert found.main.audit["comparison"] is None
+    assert found.notes == [
+        "The comparison of vanilla seed 0 with vanilla seed 1 is left out: that run has other weights now; csad audit "
+        "makes it anew."
+    ]
+    anew = gathered(runs, "main", against=before)
+    assert anew.main.audit["against_weights"] != json.loads(kept)["against_weights"]
+    assert anew.notes[0].endswith("audit.json stays as it is: csad audit would replace it.")
+    assert place.read_bytes() == kept
+
+
+def test_a_comparison_with_a_run_that_is_gone_is_still_told(runs: Path) -> None:
+    shutil.rmtree(runs / "before")
+    found = gathered(runs, "main")
+    assert found.notes == []
+    assert found.main.audit["comparison"]["against"] == "vanilla seed 1"
+
+
+def test_an_audit_of_other_rows_that_compares_is_put_aside_and_that_is_said(runs: Path) -> None:
+    place = runs / "main" / "audit.json"
+    place.write_text(json.dumps(json.loads(place.read_text()) | {"split_rows": "0" * 16}))
+    said: list[str] = []
+    (note,) = gathered(runs, "main", tell=said.append).notes
+    assert any(one.endswith("is now audit-against-before.json.") for one in said)
+    assert (runs / "main" / "audit-against-before.json").exists()
+    assert str(runs) not in note  # the page names no place on this machine
+
+
 def test_an_audit_of_the_users_own_making_sets_the_rule_for_all_and_is_never_written_over(runs: Path) -> None:
     from csad.auditing.audited import Settings
     from csad.experiments.audits.kept import keep, record

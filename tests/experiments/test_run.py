@@ -103,6 +103,15 @@ def test_an_existing_run_is_left_alone_whatever_else_is_wrong(kept: csad.Run, tm
     assert (place / "checkpoint" / "state.safetensors").read_bytes() == before
 
 
+def test_nothing_is_said_to_go_with_a_run_that_stays(kept: csad.Run, tmp_path: Path, heard: Any) -> None:
+    place = copied(kept, tmp_path / "run")
+    (place / "audit.json").write_text("{}")
+    for cost in (0.1, 2):  # the validation split is too small to choose by; no cost at all
+        with pytest.raises(csad.InputError, match="cost"):
+            csad.train(DATASET, "csad", settings=SHORT, out=place, force=True, cost=cost, listener=heard)
+    assert heard.said == []
+
+
 def test_force_trains_anew(kept: csad.Run, tmp_path: Path) -> None:
     place = copied(kept, tmp_path / "run")
     run = csad.train(DATASET, "vanilla", seed=4, settings=PLAIN, out=place, force=True)

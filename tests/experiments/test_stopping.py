@@ -22,7 +22,7 @@ from csad.experiments.choices.choice import Tried, candidates, decide
 from csad.experiments.choices.ladder import why_higher
 from csad.experiments.choices.looks import Looks
 from csad.experiments.folder import Folder
-from csad.experiments.many import Campaign
+from csad.experiments.programs import Programs
 from csad.training import checkpoint
 
 VANILLA = Tried(None, 0.80, 0.70)
@@ -96,10 +96,16 @@ def test_what_the_rule_takes_in_the_end_was_a_candidate_all_along(seed: int) -> 
 
 
 def test_many_epochs_are_looked_at_ten_times_and_the_last_is_one_of_them() -> None:
-    looks = Looks(dataset(), None, 0.02, lambda: None)  # type: ignore[arg-type]
+    looks = Looks(lambda out: (0.0, 0.0), 0.02, lambda: None)
     assert [epoch for epoch in range(1, 4) if looks.due(epoch, 3)] == [1, 2, 3]
     assert [epoch for epoch in range(1, 61) if looks.due(epoch, 60)] == list(range(6, 61, 6))
     assert [epoch for epoch in range(1, 13) if looks.due(epoch, 12)] == [2, 3, 4, 5, 6, 8, 9, 10, 11, 12]
+
+
+def test_of_a_run_that_no_longer_gives_numbers_there_are_no_figures() -> None:
+    looks = Looks(lambda out: (0.8, 0.6), 0.02, lambda: VANILLA)
+    assert looks.figures(torch.zeros(3, 2)) == {"score": 0.8, "leakage": 0.6}
+    assert looks.figures(torch.tensor([[0.0, 1.0], [0.0, float("inf")]])) == {}
 
 
 @pytest.mark.parametrize("average", [0.0, 0.9])
@@ -161,7 +167,7 @@ class StopInDebias(StopAt):
             super().progress(stage, *told)
 
 
-@pytest.mark.parametrize("step", [50, 62])  # the middle of an epoch, and the end of one
+@pytest.mark.parametrize("step", [50, 62, 69])  # the middle of an epoch, the end of one, and of the last
 def test_a_choice_that_was_stopped_between_looks_ends_as_if_it_had_not_been(tmp_path: Path, step: int) -> None:
     data, out = dataset(), tmp_path / "run"
     with pytest.raises(Interrupted):
@@ -177,16 +183,16 @@ def test_of_the_looks_only_weights_that_the_rule_may_take_are_kept(
 ) -> None:
     held: dict[str, list[str]] = {}
     sizes: list[tuple[int, int]] = []
-    finish = Campaign._finish
+    finish = Programs._finish
 
-    def noted(self: Campaign, ended: Any, together: int) -> None:
+    def noted(self: Programs, ended: Any, together: int) -> None:
         finish(self, ended, together)
         for one in ended:
             files = sorted((one.run.wanted.out / "epochs").glob("*"))
             held[one.run.wanted.name] = [path.stem for path in files]
             sizes.extend((path.stat().st_size, one.run.folder.checkpoint.stat().st_size) for path in files)
 
-    monkeypatch.setattr(Campaign, "_finish", noted)
+    monkeypatch.setattr(Programs, "_finish", noted)
     found = csad.train(dataset(), settings=LONGER, out=tmp_path / "run", device="cpu").result["choice"]
     vanilla = Tried(**found["vanilla"])
     alive = candidates(vanilla, [Tried(**look) for look in found["looks"]], found["cost"])

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from own_data import DATASET, PLAIN, as_json
 
 import csad
@@ -17,11 +18,16 @@ from csad.deploy import Model
 from csad.deploy.decision import decided
 from csad.errors import InputError
 from csad.experiments.audits.of_run import audit_run
+from csad.experiments.build import plan_run
 from csad.experiments.choices import choosing
 from csad.experiments.exports.exported import load_exported
 from csad.experiments.exports.exporting import export_run
+from csad.experiments.many import Campaign
+from csad.experiments.reading import OWN
 from csad.experiments.run import evaluate
-from csad.experiments.threshold import RULE, best_threshold
+from csad.experiments.threshold import RULE, best_threshold, can_be_chosen
+from csad.experiments.wanted import Wanted
+from csad.training.device import Way
 
 FEW = {"target_epochs": 6, "epochs": 2, "batch_size": 64, "pretrain_rate": 0.01}
 UNBALANCED = FEW | {"balance": ""}
@@ -72,6 +78,24 @@ def test_a_half_means_the_likelier_class_and_more_classes_know_no_threshold() ->
     assert decided(shares, 0.1).tolist() == [1, 1, 1]
     assert decided(shares, 0.6).tolist() == [0, 0, 0]
     assert decided(np.array([[0.2, 0.3, 0.5]]), 0.9).tolist() == [2]
+
+
+def test_a_threshold_between_two_neighbouring_probabilities_parts_them() -> None:
+    low, high = np.float32(1) - np.float32(2**-24), np.float32(1)
+    probabilities, y = np.array([0.3, low, low, high], np.float32), np.array([0, 0, 0, 1])
+    value, score, _ = best_threshold(probabilities, y)
+    assert score == 1
+    assert decided(np.stack([1 - probabilities, probabilities], 1), value).tolist() == y.tolist()
+
+
+@pytest.mark.parametrize(("few", "enough"), [(20, True), (19, False)])
+def test_a_threshold_is_chosen_by_twenty_rows_of_each_class(few: int, enough: bool) -> None:
+    data = rare(300)
+    y = np.array([0] * 60 + [1] * few)
+    splits = data.splits | {"validation": csad.Samples(np.zeros((len(y), 3)), y, y)}
+    assert can_be_chosen(csad.Dataset(data.task, splits), "") == enough
+    splits = data.splits | {"validation": csad.Samples(np.zeros((len(y), 3)), 1 - y, y)}
+    assert can_be_chosen(csad.Dataset(data.task, splits), "") == enough
 
 
 def test_a_rare_class_is_found_again_where_mini_batches_are_not_balanced(unbalanced: csad.Run) -> None:
@@ -155,13 +179,35 @@ def test_a_threshold_that_is_given_is_the_threshold(tmp_path: Path, value: float
         csad.train(data, "vanilla", settings=UNBALANCED, out=out, device="cpu", resume=True, threshold=0.7)
 
 
-def test_the_run_that_is_chosen_has_a_threshold_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_is_chosen_by_what_it_says_with_its_threshold(
+    monkeypatch: pytest.MonkeyPatch, unbalanced: csad.Run
+) -> None:
     monkeypatch.setattr(choosing, "LADDER", ((1.0,),))
     brief = UNBALANCED | {"bias_epochs": 1, "estimator_epochs": 1, "inner_steps": 1}
     chosen = csad.train(rare(), settings=brief, device="cpu")
     assert chosen.result["threshold"]["value"] == chosen.threshold < 0.5
     given = csad.train(rare(), settings=brief, device="cpu", threshold=0.25)
     assert given.result["threshold"]["value"] == given.threshold == 0.25
+    for run in (chosen, given):
+        (tried,) = run.result["choice"]["tried"]
+        assert tried["score"] == pytest.approx(run.result["metrics"]["validation"]["balanced_accuracy"])
+    plain = unbalanced.result["metrics"]["validation"]["balanced_accuracy"]
+    assert chosen.result["choice"]["vanilla"]["score"] == pytest.approx(plain)
+
+
+def test_a_figure_that_a_finished_run_lacks_is_taken_with_its_threshold(tmp_path: Path, heard: Any) -> None:
+    campaign = Campaign(tmp_path / "shared", Way(torch.device("cpu")), heard, keep_weights=True)
+    data, plan = plan_run(rare(), "vanilla", UNBALANCED, "", campaign.dataset)
+    wanted = Wanted("one", OWN, "vanilla", 0, plan, tmp_path / "one", ("test",), ("balanced_accuracy",), data)
+    run = campaign.ready(wanted, resume=False, force=False)
+    campaign.begin([run], resume=False, force=False)
+    assert campaign.programs.train([run]) == []
+    whole = run.result()
+    assert whole is not None
+    assert whole["threshold"]["value"] < 0.4
+    run.folder.write_result(whole | {"metrics": {}})
+    campaign.complete([run])
+    assert run.result() == whole
 
 
 @pytest.mark.parametrize("threshold", [0, 1, -0.2, "half", True, float("nan")])

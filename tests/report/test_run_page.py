@@ -79,12 +79,14 @@ def test_the_trade_off_tells_accuracy_and_leakage_of_every_run() -> None:
 
 def test_the_weights_that_were_tried_stand_on_page_and_card() -> None:
     tried = {"debias_weight": 3.0, "score": 0.812, "leakage": 0.554}
-    choice = {"why": "3 is taken.", "score": "balanced accuracy", "tried": [tried],
+    stopped = {"debias_weight": 10.0, "score": 0.8, "leakage": 0.5, "epoch": 4}
+    choice = {"why": "3 is taken.", "score": "balanced accuracy", "tried": [tried, stopped],
               "vanilla": {"debias_weight": None, "score": 0.82, "leakage": 0.7}}  # fmt: skip
     findings = replace(FINDINGS, runs=[replace(CSAD, choice=choice), VANILLA])
     assert "<td>0.812</td><td>0.554</td>" in run_page(findings)
     assert "3 is taken." in run_page(findings)
     assert "| 3 | 0.812 | 0.554 |" in model_card(findings)
+    assert "| 10, after epoch 4 | 0.800 | 0.500 |" in model_card(findings)
     assert "Weights of debiasing" not in run_page(FINDINGS)
 
 

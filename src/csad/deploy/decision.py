@@ -16,7 +16,8 @@ def decided(probabilities: NDArray[Any], threshold: float) -> NDArray[Any]:
     """Class numbers (n,) of probabilities (n, classes): of two classes the second where it is above the threshold."""
     if threshold == HALF or probabilities.shape[1] != 2:
         return np.asarray(probabilities.argmax(1))
-    return (probabilities[:, 1] > threshold).astype(np.int64)
+    # In float64: between two neighbours in float32 a threshold would be rounded to one of them.
+    return (probabilities[:, 1].astype(np.float64) > threshold).astype(np.int64)
 
 
 def checked_threshold(threshold: Any, classes: int) -> float:

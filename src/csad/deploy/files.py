@@ -30,8 +30,9 @@ def predict_file(
 ) -> Predictions:
     """What a model, or the ONNX file of one, predicts for each row of a CSV or Parquet table, an .npy array or an .npz.
 
-    Ids are those of a column of that name, or array of an .npz, else row numbers from 1. Pictures that a table names
-    are looked for in ``images``, or in the table's own folder. Numbers are in the unit of the table that was learned.
+    Ids are those of a column of that name, or array of an .npz, else row numbers from 1. Pictures or series that a
+    table names are looked for in ``images``, or in the table's own folder. Numbers are in the unit of the table that
+    was learned.
     """
     made = model if isinstance(model, Model) else Model(model)
     found = _predicted(made, Path(file), id_column, images)
@@ -51,7 +52,7 @@ def _predicted(made: Model, path: Path, id_column: str, images: str | Path) -> P
         )
     if not isinstance(made.preparation, Preparation):
         place = Path(images or path.parent)
-        return of_pictures(partial(_scores, made), made.classes, made.preparation, path, id_column, place)
+        return of_named_files(partial(_scores, made), made.classes, made.preparation, path, id_column, place)
     if images:
         raise InputError("--images is for a model that was trained on pictures, --series-in on series: leave it out.")
     return _of_table(made, made.preparation, path, id_column)
@@ -63,7 +64,7 @@ def _of_table(model: Model, prepared: Preparation, path: Path, id_column: str) -
     return Predictions(id_column or ROW, ids_of(table, id_column), model.classes, scores, tuple(notices))
 
 
-def of_pictures(
+def of_named_files(
     scores: Scores, classes: tuple[str, ...], prepared: FilePreparation, path: Path, id_column: str, images: Path
 ) -> Predictions:
     """What ``scores`` says of pictures or series that a table names; nothing where a row has none, or a broken one."""

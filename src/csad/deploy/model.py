@@ -27,7 +27,7 @@ class Model:
 
     ``about`` is all that the file says of itself; ``classes`` are the names of the classes, none for a number;
     ``threshold`` is the probability above which the second of two classes is said;
-    ``preparation`` makes x of a table's columns, or of the pictures it names, where the run learned from such a table.
+    ``preparation`` makes x of a table's columns, or of the files it names, where the run learned from such a table.
     """
 
     def __init__(self, path: str | Path) -> None:

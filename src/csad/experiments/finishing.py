@@ -13,6 +13,7 @@ from csad.data.samples import Dataset
 from csad.experiments.account import environment, result_of
 from csad.experiments.listeners import Teller
 from csad.experiments.run import Run, evaluate
+from csad.experiments.threshold import threshold_in
 from csad.training import checkpoint
 from csad.training.checkpoint import State
 from csad.training.device import Way
@@ -20,7 +21,7 @@ from csad.training.log import Log
 from csad.training.stack import Alone
 
 if TYPE_CHECKING:
-    from csad.experiments.many import Ready
+    from csad.experiments.wanted import Ready
 
 
 class Ended(NamedTuple):
@@ -57,6 +58,7 @@ def measure_again(ready: Ready, way: Way) -> None:
     folder = ready.folder
     result = folder.read_result() or {}
     with _awake(Ended(ready, checkpoint.load(folder.checkpoint), Log(folder.log)), way.device) as (run, dataset):
+        run.threshold = threshold_in(result)
         found = evaluate(run, dataset, probed=ready.wanted.probed)
     before = result["metrics"]
     folder.write_result(result | {"metrics": {split: found[split] | before.get(split, {}) for split in found}})

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 import torch
 
 from csad.errors import Interrupted
-from csad.experiments.many import Campaign, Ready
+from csad.experiments.many import Campaign
 from csad.experiments.pretraining import common_stages, key
 from csad.experiments.timing import epoch_seconds
+from csad.experiments.wanted import Ready
 from csad.methods.method import Stage
 from csad.training.batches import batches_per_epoch
 from csad.training.checkpoint import Place
@@ -62,7 +63,7 @@ def _carry_out(campaign: Campaign, name: str, runs: Sequence[Ready]) -> list[str
     campaign.teller.say(f"{name}: {len(runs)} run{'s' * (len(runs) > 1)}{done}.")
     if stacks:
         campaign.teller.say(forecast(campaign, stacks).told(where))
-    return [name for stack in stacks for name in campaign.train(stack)]
+    return [name for stack in stacks for name in campaign.programs.train(stack)]
 
 
 def forecast(campaign: Campaign, stacks: Sequence[Sequence[Ready]]) -> Forecast:
@@ -82,7 +83,7 @@ def forecast(campaign: Campaign, stacks: Sequence[Sequence[Ready]]) -> Forecast:
             runs, common = list(stack), number + 1 if number < shared else None
             if common:
                 runs = _missing(campaign, stack, common, planned)
-            if runs and (epochs := _epochs_left(stage, number, campaign.place_of(runs, common), first)):
+            if runs and (epochs := _epochs_left(stage, number, campaign.programs.place_of(runs, common), first)):
                 place = kind, number, len(runs)
                 if place not in known:
                     known[place] = epoch_seconds(runs, number, campaign.way)
@@ -95,7 +96,7 @@ def _missing(campaign: Campaign, stack: Sequence[Ready], stages: int, planned: s
     words: dict[str, Ready] = {}
     for run in stack:
         words.setdefault(key(run.config, run.method, stages), run)
-    found = [run for word, run in words.items() if word not in planned and not campaign.pretrained.holds(word)]
+    found = [run for word, run in words.items() if word not in planned and not campaign.programs.pretrained.holds(word)]
     planned.update(words)
     return found
 

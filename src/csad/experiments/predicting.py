@@ -1,4 +1,4 @@
-"""What a run predicts for the rows of a file: a table of raw values, a list of pictures, or arrays."""
+"""What a run predicts for the rows of a file: a table of raw values, a list of pictures or series, or arrays."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from csad.data.tables.file_columns import PLACES
 from csad.data.tables.files import is_table_file, read_table_file
 from csad.data.tables.filled import applied_notices
 from csad.data.tables.preparation import Preparation, Unit
-from csad.deploy.files import of_arrays, of_pictures
+from csad.data.tables.preparations import FilePreparation
+from csad.deploy.files import of_arrays, of_named_files
 from csad.deploy.predictions import ROW, Predictions, check_id, ids_of
 from csad.errors import InputError
 from csad.experiments.reading import OWN, where_now
@@ -28,8 +29,8 @@ def predict_file(
 ) -> Predictions:
     """What the run predicts for each row of a CSV or Parquet file of raw values, or of the x of an .npz file.
 
-    Ids are those of a column, or array, of that name, else row numbers from 1. ``images`` is where the pictures lie
-    that a table names, if not where they were in training, or by the same name in ``data_root``.
+    Ids are those of a column, or array, of that name, else row numbers from 1. ``images`` is where the pictures or
+    series lie that a table names, if not where they were in training, or by the same name in ``data_root``.
     """
     return replace(_predicted(run, Path(path), id_column, images, data_root), threshold=run.threshold)
 
@@ -47,8 +48,8 @@ def _predicted(run: Run, path: Path, id_column: str, images: str | Path, data_ro
             f"an .npz file with an array x of shape (rows, {shape})."
         )
     if not isinstance(run.preparation, Preparation):
-        place = Path(images) if images else _place(run, data_root)
-        return of_pictures(partial(_scores, run), _classes(run), run.preparation, path, id_column, place)
+        place = Path(images) if images else _place(run, run.preparation, data_root)
+        return of_named_files(partial(_scores, run), _classes(run), run.preparation, path, id_column, place)
     if images:
         raise InputError("--images is for a run that was trained on pictures, --series-in on series: leave it out.")
     return _of_table(run, run.preparation, path, id_column)
@@ -67,10 +68,11 @@ def _of_table(run: Run, preparation: Preparation, path: Path, id_column: str) ->
     return Predictions(id_column or ROW, ids, _classes(run), scores, tuple(notices))
 
 
-def _place(run: Run, data_root: Path | None) -> Path:
-    """Where the pictures of the training lie."""
+def _place(run: Run, preparation: FilePreparation, data_root: Path | None) -> Path:
+    """Where the pictures or series of the training lie."""
     if run.config["task"] == OWN:
-        raise InputError("This run was trained on pictures given from Python: say where those lie with --images.")
+        what, option = ("series", "--series-in") if preparation.what == "series" else ("pictures", "--images")
+        raise InputError(f"This run was trained on {what} given from Python: say where those lie with {option}.")
     if named := next(filter(None, map(run.config["data"].get, PLACES)), ""):
         return Path(where_now(named, data_root))
     return Path(where_now(run.config["task"], data_root)).parent

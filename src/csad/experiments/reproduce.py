@@ -12,10 +12,11 @@ from csad.errors import Diverged
 from csad.experiments.build import plan_run
 from csad.experiments.folder import write_whole
 from csad.experiments.forecast import carry_out
-from csad.experiments.many import Campaign, Means, Ready, Wanted
+from csad.experiments.many import Campaign, Means
 from csad.experiments.people import facts_by_target
 from csad.experiments.probing import LEAKAGE
 from csad.experiments.table import Row, Table, read_table
+from csad.experiments.wanted import Ready, Wanted
 from csad.report.distribution import distribution
 from csad.report.tables import ResultTable, as_json, as_latex, as_markdown, cell_of
 from csad.report.tradeoff import tradeoff
@@ -96,7 +97,7 @@ def fill(
     runs = list(ready.values())
     campaign.begin(runs, resume=True, force=False)
     lost = carry_out(campaign, table.name, runs, "Give the same command again to go on.")
-    campaign.clear()
+    campaign.programs.clear()
     return _result(table, entries, [[ready[out] for out in own.values()] for own in places], command), lost
 
 

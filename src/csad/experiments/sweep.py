@@ -13,9 +13,10 @@ from typing import Any, Unpack
 from csad.errors import InputError
 from csad.experiments.build import maker_of, plan_run
 from csad.experiments.forecast import carry_out
-from csad.experiments.many import Campaign, Means, Wanted
+from csad.experiments.many import Campaign, Means
 from csad.experiments.plan import tuple_settings
 from csad.experiments.train import checked_seed
+from csad.experiments.wanted import Wanted
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,7 @@ def sweep(
     campaign.begin(runs, resume=resume, force=force)
     lost = carry_out(campaign, f"{Path(task).stem} {method}", runs, "Give --resume to go on.")
     if shared is None:
-        campaign.clear()
+        campaign.programs.clear()
     for line, run in zip(about, runs, strict=True):
         line["result"] = run.folder.read_result()
     return Sweep(place, varied, about, lost)

@@ -58,11 +58,7 @@ def check_same(threshold: float | None, result: Mapping[str, Any], folder: objec
 
 
 def threshold_of(run: Run, dataset: Dataset, given: float | None) -> Threshold | None:
-    """The threshold that is given, or else chosen; None where there is nothing to choose.
-
-    It is chosen on data of one's own with two classes, where mini-batches were not balanced over these: where they
-    were, a half is the threshold that training has aimed at, and another would only fit the validation rows.
-    """
+    """The threshold that is given, or else chosen on data of one's own; None where there is nothing to choose."""
     target = dataset.task.target
     if not isinstance(target, Classes) or target.count != 2:
         return None
@@ -70,14 +66,24 @@ def threshold_of(run: Run, dataset: Dataset, given: float | None) -> Threshold |
     if given is not None:
         return Threshold(given, f"'{name}' is said where its probability is above {given:g}, as was given.")
     own = run.config["task"] == OWN or is_file(run.config["task"])
-    if not own or run.method.course.balance or "validation" not in dataset.splits:
+    if not own or not can_be_chosen(dataset, run.method.course.balance):
         return None
     samples = dataset.splits["validation"]
-    y = samples.y.cpu().numpy()
-    if min((y == 0).sum(), (y == 1).sum()) < LEAST_ROWS:
-        return None
     found = replace(run, view=dataset.view).predict_proba(samples.x)
-    return _told(best_threshold(found[:, 1], y), name)
+    return _told(best_threshold(found[:, 1], samples.y.cpu().numpy()), name)
+
+
+def can_be_chosen(dataset: Dataset, balance: str) -> bool:
+    """Whether a threshold has something to gain, and validation rows enough to be chosen by.
+
+    Where mini-batches were balanced, a half is the threshold that training has aimed at, and another would only fit
+    the validation rows.
+    """
+    target = dataset.task.target
+    if not isinstance(target, Classes) or target.count != 2 or balance or "validation" not in dataset.splits:
+        return False
+    y = dataset.splits["validation"].y
+    return min(int((y == kind).sum()) for kind in (0, 1)) >= LEAST_ROWS
 
 
 def best_threshold(probabilities: NDArray[Any], y: NDArray[Any]) -> tuple[float, float, float]:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 
 from csad.data.samples import Dataset
-from csad.experiments.many import Ready
+from csad.experiments.wanted import Ready
 from csad.methods.method import Method
 from csad.training.batches import Batches, OwnBatches, StackedBatches, batches_per_epoch
 from csad.training.device import Way, computing_in, repeatable, wait

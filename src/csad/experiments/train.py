@@ -74,13 +74,13 @@ def train(
     way = Way(choose_device(device), deterministic, record)
     hearer, place = listener or Silent(), Path(out) if out is not None else None
     say = Unadvised(hearer).say
+    own = isinstance(task, Dataset) or is_file(str(task))
+    rows, allowed = rows_to_choose_by(dataset, plan, given, own=own, cost=cost, say=say), checked_cost(cost)
     if force and (gone := to_be_removed(place)):
         say(gone)
-    own = isinstance(task, Dataset) or is_file(str(task))
-    rows = rows_to_choose_by(dataset, plan, given, own=own, cost=cost, say=say)
     if rows is not None:
         told = OWN if isinstance(task, Dataset) else str(task)
-        asked = Asked(told, method, seed, plan, dataset, rows, checked_cost(cost), backbone, decision)
+        asked = Asked(told, method, seed, plan, dataset, rows, allowed, backbone, decision)
         if (known := chosen_before(asked, place, resume=resume)) is None:
             return choose(asked, way, hearer, out=place, resume=resume, force=force)
         plan = known

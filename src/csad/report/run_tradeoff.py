@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from csad.report import audit_words as said
@@ -55,13 +55,15 @@ def tried(told: Told) -> Part | None:
     if not told.choice:
         return None
     score, every = told.choice["score"], [told.choice["vanilla"], *told.choice["tried"]]
-    when = [f", after epoch {one['epoch']}" if one.get("epoch") else "" for one in every]
-    names = [
-        "vanilla" if one["debias_weight"] is None else f"{one['debias_weight']:g}{after}"
-        for one, after in zip(every, when, strict=True)
-    ]
-    rows = [[name, f"{one['score']:.3f}", f"{one['leakage']:.3f}"] for name, one in zip(names, every, strict=True)]
+    rows = [[_weight(one), f"{one['score']:.3f}", f"{one['leakage']:.3f}"] for one in every]
     return {"why": told.choice["why"], "head": ["debias_weight", score, "leakage"], "rows": rows}
+
+
+def _weight(one: Mapping[str, Any]) -> str:
+    """What was tried, in words: a weight, and after which epoch it was looked at."""
+    if one["debias_weight"] is None:
+        return "vanilla"
+    return f"{one['debias_weight']:g}" + (f", after epoch {one['epoch']}" if one.get("epoch") else "")
 
 
 def reading_range(told: Told, bias: str, layer: str = "") -> Range | None:

@@ -143,7 +143,9 @@ class Training:
         values = {name: self.runs.each(value) for name, value in losses.items()}
         # Pretraining is not watched: what comes of it is still biased.
         watch = self.watch if end_of_epoch and not stage.common else None
-        held_out = watch.figures(self.runs, self._living(), looks=self._due(place.epoch + 1)) if watch else {}
+        if looks := watch is not None and self._due(place.epoch + 1):
+            self._check_weights()  # what is looked at may be kept
+        held_out = watch.figures(self.runs, self._living(), looks=looks) if watch else {}
         seconds = round((time.monotonic() - self.started) / len(self.logs), 3)
         for k in self._living():
             line: dict[str, Any] = {"stage": stage.name, "epoch": place.epoch, "step": place.step, "seconds": seconds}

@@ -20,7 +20,9 @@ from csad.data.tables.own_series import from_series, series_from_settings
 from csad.data.tables.owned import OwnTable
 from csad.data.tables.preparation import Unit
 from csad.data.tables.preparations import preparation_from
-from csad.data.tables.series import SeriesPreparation
+from csad.data.tables.prepared import Scaled
+from csad.data.tables.series import SeriesPreparation, fitted, unnamed
+from csad.data.tables.series_files import Series
 from csad.data.tables.wide_series import WideSeries
 from csad.errors import InputError
 
@@ -97,6 +99,23 @@ def test_a_length_may_be_given_and_series_of_one_length_need_no_mark(make: Make)
     assert "19 of 20 are cut" in short.notices[0]
 
 
+def test_nine_in_ten_series_are_whole_at_a_length_that_one_of_them_has(make: Make) -> None:
+    lengths = dict(zip((k for k in range(N) if k % 8 >= 4), [5, 5, *range(11, 27), 100, 101], strict=True))
+    files = {f"s/{k}.csv": b"acc,gyro\n" + b"1,2\n" * lengths.get(k, 3) for k in range(N)}
+    assert make(files).task.shape == (3, 26)  # two of the 20 for training are longer, by far
+
+
+def test_series_of_one_length_that_lack_nothing_need_no_mark_and_one_lacking_value_does(make: Make) -> None:
+    alike = dict.fromkeys(FILES, b"1,2\n3,4\n")
+    assert make(alike).task.shape == (2, 2)
+    assert make(alike | {"s/6.csv": b"1,\n3,4\n"}).task.shape == (3, 2)
+
+
+def test_what_is_cut_off_is_not_said_to_be_lacking(make: Make) -> None:
+    data = make({"s/5.csv": b"acc,gyro\n" + b"1,2\n" * 6 + b",\n"})  # of the seven steps six are kept
+    assert not any("lack" in notice for notice in data.notices)
+
+
 def test_missing_values_are_the_mean_and_marked(make: Make) -> None:
     data = make({"s/6.csv": b"acc,gyro\n1,\n2,20\n3,30\n4,40\n5,50\n6,60\n"})
     row = data.train.extra["row"].tolist().index(6)
@@ -112,6 +131,15 @@ def test_channels_go_by_their_names_and_files_without_a_header_by_their_places(m
         assert torch.equal(make({"s/6.csv": other}).train.x, plain.train.x)
 
 
+def test_each_channel_is_found_by_its_own_name() -> None:
+    given = Series(np.array([[1, 2, 3]], np.float32), ("b", "c", "a"))
+    found = fitted(given, ("a", "b", "c"))
+    assert isinstance(found, Series)
+    assert found.values.tolist() == [[3, 1, 2]]
+    assert fitted(given, ("a", "b", "d")) == "its channels are b, c, a where others have a, b, d"
+    assert fitted(given, unnamed(3)) == given
+
+
 def test_arrays_and_texts_give_the_same(make: Make, tmp_path: Path) -> None:
     np.save(tmp_path / "a.npy", np.array([[k, 10 * k] for k in range(6, 12)]))
     files = [name.replace("s/6.csv", "s/6.npy") for name in FILES]
@@ -120,11 +148,15 @@ def test_arrays_and_texts_give_the_same(make: Make, tmp_path: Path) -> None:
 
 
 def test_one_broken_series_in_a_hundred_is_left_out_and_named(tmp_path: Path) -> None:
-    files = {f"{k}.csv": text(0) for k in range(150)} | {"7.csv": b"1,2,3\n"}
+    files = {f"{k}.csv": f"{k},1\n{k},2\n".encode() for k in range(150)} | {"7.csv": b"1,2,3\n"}
     columns = {"file": list(files), "y": [k % 2 for k in range(150)], "b": [k // 2 % 2 for k in range(150)]}
     source = as_zip(tmp_path / "all.zip", files)
     data = from_series(write_table(tmp_path, columns), target="y", bias="b", series="file", series_in=source)
     assert sum(map(len, data.splits.values())) == 149
+    for rows in data.splits.values():
+        first = data.preparation.units[0].restored(rows.x[:, 0, 0].numpy())
+        np.testing.assert_allclose(first, rows.extra["row"].numpy(), atol=1e-3)  # each series with its own row
+        assert rows.y.tolist() == [k % 2 for k in rows.extra["row"].tolist()]
     assert data.notices == ("One series is broken and left out: 7.csv (it has 3 channels where others have 2).",)
 
 
@@ -159,9 +191,46 @@ def test_columns_are_steps_in_the_order_of_their_numbers(make: Make) -> None:
     assert "t10, t0, … (4 columns)  numbers" in "\n".join(data.describe())
 
 
+def test_the_unit_of_columns_is_that_of_the_training_rows_and_one_value_alone_has_a_size(make: Make) -> None:
+    columns = WIDE | {name: [7.0] * N for name in ("u0", "u1", "u2", "u10")}
+    prepared = make(columns=columns, series="", series_in="", series_columns=("t", "u")).preparation
+    assert isinstance(prepared, WideSeries)
+    values = np.array([k + t for k in range(N) if k % 8 >= 4 for t in (0, 1, 2, 10)], np.float64)
+    scaled = [column for column in prepared.columns if isinstance(column, Scaled)]
+    assert (scaled[0].mean, scaled[0].spread) == (pytest.approx(values.mean()), pytest.approx(values.std()))
+    assert (scaled[-1].mean, scaled[-1].spread) == (7, 1)
+
+
+def test_rows_that_are_left_out_are_not_said_to_lack_steps(make: Make) -> None:
+    lacking = WIDE | {"t2": [None, *WIDE["t2"][1:]], "ill": [None, *LABELS["ill"][1:]]}
+    assert "lack" not in make(columns=lacking, series="", series_in="", series_columns="t").notices[-1]
+
+
+def test_a_step_that_two_channels_lack_is_marked_once(make: Make) -> None:
+    lacking = [None if k == 4 else float(k) for k in range(N)]
+    columns = WIDE | {f"u{t}": WIDE["t0"] for t in (0, 1, 10)} | {"t2": lacking, "u2": lacking}
+    data = make(columns=columns, series="", series_in="", series_columns=("t", "u"))
+    assert data.train.x[0, 2].tolist() == [0, 0, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("names", "complaint"),
+    [
+        (("v-2", "v-1", "v0", "v1"), r"The order of the columns v-2, v-1, v0, v1 cannot be told: name all as v0, v1"),
+        (("v-1", "v0"), "The order of the columns v-1, v0 cannot be told"),
+        (("v1", "v01"), "The order of the columns v1, v01 cannot be told"),
+        (("v0", "v1", "v2", "v3"), "Column 'v3' is a step that channel t does not have: number them alike"),
+    ],
+)
+def test_steps_whose_time_is_not_clear_are_an_error(make: Make, names: tuple[str, ...], complaint: str) -> None:
+    columns = WIDE | dict.fromkeys(names, WIDE["t0"])
+    with pytest.raises(InputError, match=complaint):
+        make(columns=columns, series="", series_in="", series_columns=("t", "v"))
+
+
 def test_columns_that_lack_values_are_marked_and_told(make: Make) -> None:
     lacking = WIDE | {"t2": [None if k == 4 else float(k + 2) for k in range(N)]}
-    data = make(columns=lacking | {f"u{t}": WIDE["t0"] for t in range(4)}, series="", series_columns=("t", "u"))
+    data = make(columns=lacking | {f"u{t}": WIDE["t0"] for t in (0, 1, 2, 10)}, series="", series_columns=("t", "u"))
     assert data.task.shape == (3, 4)
     assert data.train.x[0, :, 2].tolist()[::2] == [0, 1]
     assert data.train.x[:, 2].sum() == 1
@@ -169,7 +238,7 @@ def test_columns_that_lack_values_are_marked_and_told(make: Make) -> None:
     prepared = data.preparation
     assert isinstance(prepared, WideSeries)
     assert len(prepared.names()) == 12
-    table = given_table([dict.fromkeys((*WIDE, "u0", "u1", "u2", "u3"), 1.0) | {"t0": None}])
+    table = given_table([dict.fromkeys((*WIDE, "u0", "u1", "u2", "u10"), 1.0) | {"t0": None}])
     assert prepared.apply(table).shape == (1, 3, 4)
     assert applied_notices(prepared, table) == ["1 row lacks values of the series: the channel's mean stands there."]
 
@@ -240,6 +309,16 @@ def test_what_cannot_be_used_is_told_in_a_sentence(make: Make, settings: dict[st
     with pytest.raises(InputError, match=complaint) as error:
         make(columns=columns, **settings)
     assert "\n" not in str(error.value)
+
+
+def test_why_no_series_can_be_read_is_told(make: Make) -> None:
+    timed = dict.fromkeys(FILES, b"time,acc\n2020-01-01 00:00,1\n")
+    complaint = r"No series of the training rows \(column 'file'\) can be read, of the first: its column 1 holds some"
+    with pytest.raises(InputError, match=complaint):
+        make(timed)
+    named = [name if fold == "test" else None for name, fold in zip(FILES, LABELS["fold"], strict=True)]
+    with pytest.raises(InputError, match=r"\(column 'file'\) can be read: they name none\."):
+        make(columns={"file": named})
 
 
 def test_many_broken_series_are_an_error_that_names_the_first_and_says_why(make: Make) -> None:

@@ -32,6 +32,7 @@ def read(text: str | bytes, name: str = "a.csv") -> Series:
         ("1,2\n3,4\n", (), [[1, 2], [3, 4]]),
         ("x, y z\n1,2\n\n3,4\n", ("x", "y z"), [[1, 2], [3, 4]]),
         ("\ufeffx;y\n1,5;2\n3;-4e2\n", ("x", "y"), [[1.5, 2], [3, -400]]),
+        ("1,5;2\n3;4,5\n", (), [[1.5, 2], [3, 4.5]]),
         ("1\t\n\t4\n", (), [[1, np.nan], [np.nan, 4]]),
         ("nan,1\nNA,2\n1e40,3\n", (), [[np.nan, 1], [np.nan, 2], [np.nan, 3]]),
         ("7\n8\n9", (), [[7], [8], [9]]),
@@ -56,7 +57,9 @@ def test_an_array_has_a_row_for_each_step(order: Any) -> None:
 @pytest.mark.parametrize(
     ("name", "data", "why"),
     [
-        ("a.csv", b"", "it is empty"),
+        ("a.csv", b"", "it is empty, or larger than 256 MB"),
+        ("a.npy", b"", "it is empty, or larger than 256 MB"),
+        ("a.csv", b" \n", "it is empty"),
         ("a.csv", b"\xff\xfe1", "it is no text in UTF-8"),
         ("a.csv", b"x,y\n", "it has a header and no values"),
         ("a.csv", b"x,x\n1,2\n", "it names a channel twice"),
@@ -64,7 +67,6 @@ def test_an_array_has_a_row_for_each_step(order: Any) -> None:
         ("a.csv", b"1,2\n3,old\n", "its column 2 holds something else than numbers"),
         ("a.csv", b'1,2\n3,"4\n', "it is no CSV file"),
         ("a.csv", b"x,y\n,\n", "it holds no value"),
-        ("a.npy", b"", "it is no .npy file"),
         ("a.npy", b"1,2\n3,4\n", "it is no .npy file"),
         ("a.npy", npy(np.array([None, 1])), "it holds something else than numbers"),
         ("a.npy", npy(np.array(["a", "b"])), "it holds something else than numbers"),

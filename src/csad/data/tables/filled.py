@@ -11,9 +11,7 @@ from csad.data.tables.wide_series import WideSeries
 def applied_notices(preparation: Preparation, table: Table) -> list[str]:
     """Sentences on words that training did not know, and on values that are missing and what stands for them."""
     if isinstance(preparation, WideSeries):
-        lacking = preparation.lacking(table)
-        many = f"{lacking:,} row{'s lack' if lacking > 1 else ' lacks'}"
-        return [f"{many} values of the series: the channel's mean stands there."] if lacking else []
+        return preparation.lacking_words(table)
     found = preparation.notices(table)
     for column in preparation.columns:
         missing = int(table[column.column].missing().sum())

@@ -9,7 +9,6 @@ import numpy as np
 
 from csad.data.check import check_trainable
 from csad.data.samples import Samples, Task
-from csad.data.tables.filled import applied_notices
 from csad.data.tables.inputs import Fate, kind_of
 from csad.data.tables.labelled import Labelled, posed, read_labelled
 from csad.data.tables.named_files import named_parts, splits_of
@@ -133,7 +132,7 @@ def _in_columns(found: Labelled, channels: tuple[str, ...]) -> Made:
         for channel, names in steps.items()
         for name in names
     }
-    return preparation, splits, task, applied_notices(preparation, table), fates
+    return preparation, splits, task, preparation.lacking_words(table, found.rows), fates
 
 
 def _fitted_words(preparation: SeriesPreparation, trained: Sequence[Read]) -> list[str]:

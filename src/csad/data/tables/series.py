@@ -72,7 +72,13 @@ class SeriesPreparation:
             rows[part] = FileRows(self._x([one for _, one in kept]), np.array([k for k, _ in kept], np.int64), broken)
             lost += list(broken)
         why = f" ({next(iter(wrong.values()))})" if wrong else ""
-        return rows, [*broken_notices(tuple(lost), "series", "series", why), *lacking_words(fitting.values())]
+        return rows, [*broken_notices(tuple(lost), "series", "series", why), *self._lacking_words(fitting.values())]
+
+    def _lacking_words(self, series: Iterable[Read]) -> list[str]:
+        """A sentence on series that lack values, if any."""
+        lacking = sum(isinstance(one, Series) and bool(np.isnan(one.values[: self.length]).any()) for one in series)
+        lack = "lacks" if lacking == 1 else "lack"
+        return [f"{lacking:,} series {lack} values: the channel's mean stands there."] if lacking else []
 
     def _x(self, series: Sequence[Series]) -> NDArray[np.float32]:
         x = np.zeros((len(series), *self.shape), np.float32)
@@ -138,8 +144,8 @@ def series_words(length: int, channels: tuple[str, ...], marked: bool) -> str:
     return f"series of {length:,} steps, {count} ({shown(channels, 4)}){mark}"
 
 
-def lacking_words(series: Iterable[Read]) -> list[str]:
-    """A sentence on series that lack values, if any."""
-    lacking = sum(isinstance(one, Series) and bool(np.isnan(one.values).any()) for one in series)
-    lack = "lacks" if lacking == 1 else "lack"
-    return [f"{lacking:,} series {lack} values: the channel's mean stands there."] if lacking else []
+def unit_of(values: NDArray[np.float64]) -> Unit:
+    """The unit of a channel: its mean and spread, of values that are known; one that never changes keeps its size."""
+    known = values[~np.isnan(values)]
+    spread = float(known.std()) if known.size else 0.0
+    return Unit(float(known.mean()) if known.size else 0.0, spread if spread > 0 else 1.0)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from csad.data.archives import BROKEN, check_names, open_archive, stamp
+from csad.data.archives import BROKEN, MOST_BYTES, check_names, open_archive, stamp
 from csad.data.progress import Progress
 from csad.data.tables.cells import AMONG_NUMBERS, LARGEST, number_of, numbers_of, with_point
 from csad.errors import InputError
@@ -61,6 +61,8 @@ def read_series(place: Path, names: Sequence[str]) -> dict[str, Read]:
 
 def series_of(name: str, data: bytes) -> Read:
     """The series of a file's bytes, or why it holds none."""
+    if not data:
+        return f"it is empty, or larger than {MOST_BYTES >> 20} MB"
     try:
         found = _npy(data) if name.lower().endswith(".npy") else _csv(data)
     except ValueError as error:

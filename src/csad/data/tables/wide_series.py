@@ -10,10 +10,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from csad.data.tables.columns import Numbers, Table, Whole
+from csad.data.tables.columns import Numbers, Table, Whole, shown
 from csad.data.tables.preparation import Preparation, Unit
 from csad.data.tables.prepared import Scaled, X
-from csad.data.tables.series import MARK, series_words
+from csad.data.tables.series import MARK, series_words, unit_of
 from csad.errors import InputError
 
 
@@ -50,8 +50,8 @@ class WideSeries(Preparation):
             channel, step = divmod(place, steps)
             column.put(values, table, x[:, channel, step : step + 1])
             if self.marked:
-                x[:, -1, step] += values.missing()
-        return x if not self.marked else np.concatenate([x[:, :-1], x[:, -1:] > 0], axis=1, dtype=np.float32)
+                x[values.missing(), -1, step] = 1
+        return x
 
     def curves(self, x: NDArray[Any]) -> dict[str, NDArray[Any]]:
         """By channel, one x as it would stand in the table; the mark last, where there is one."""
@@ -60,9 +60,12 @@ class WideSeries(Preparation):
         found = {name: x[c] * scaled[c][0] + scaled[c][1] for c, name in enumerate(self.channels)}
         return found | ({MARK: x[-1]} if self.marked else {})
 
-    def lacking(self, table: Table) -> int:
-        """How many rows of a table lack a value."""
-        return int(np.any([table[column.column].missing() for column in self.columns], axis=0).sum())
+    def lacking_words(self, table: Table, rows: Whole | None = None) -> list[str]:
+        """A sentence on the rows of a table, or those of these rows, that lack values, if any."""
+        missing = np.any([table[column.column].missing() for column in self.columns], axis=0)
+        lacking = int(missing.sum() if rows is None else missing[rows].sum())
+        many = f"{lacking:,} row{'s lack' if lacking > 1 else ' lacks'}"
+        return [f"{many} values of the series: the channel's mean stands there."] if lacking else []
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, as JSON holds them."""
@@ -82,24 +85,39 @@ class WideSeries(Preparation):
 
 
 def wide_columns(table: Table, channels: Sequence[str], taken: Sequence[str]) -> dict[str, list[str]]:
-    """By channel, the columns that begin so and end in a number, in the order of that; ``taken`` have another part."""
-    found = {}
-    for channel in channels:
-        form = re.compile(re.escape(channel) + r"[ _.:-]?(\d+)")
-        steps = {name: int(match[1]) for name in table.columns if (match := form.fullmatch(name))}
-        if len(steps) < 2:
-            raise InputError(
-                f"A series needs two columns or more that begin with '{channel}' and end in a number, as {channel}0, "
-                f"{channel}1, …; {table.path} has {len(steps)}."
-            )
-        if both := [name for name in steps if name in taken]:
-            what = "so it is not the target, a bias, group or split"
-            raise InputError(f"Column '{both[0]}' is a step of the series, {what}.")
-        found[channel] = sorted(steps, key=steps.__getitem__)
+    """By channel, its columns in the order of their numbers; columns that are ``taken`` have another part.
+
+    All channels have the same numbers, so that what stands at one place of x was measured at one time.
+    """
+    found = {channel: _steps(table, channel, taken) for channel in channels}
     if len({len(steps) for steps in found.values()}) > 1:
         counts = ", ".join(f"{channel} {len(steps)}" for channel, steps in found.items())
         raise InputError(f"All channels of a series must have as many columns, but they have: {counts}.")
-    return found
+    first = channels[0]
+    for steps in found.values():
+        if odd := [name for number, name in steps.items() if number not in found[first]]:
+            raise InputError(f"Column '{odd[0]}' is a step that channel {first} does not have: number them alike.")
+    return {channel: list(steps.values()) for channel, steps in found.items()}
+
+
+def _steps(table: Table, channel: str, taken: Sequence[str]) -> dict[int, str]:
+    """The columns that begin so and end in a number, by that number, in its order."""
+    form = re.compile(re.escape(channel) + r"([ _.:-]?)(\d+)")
+    named = {name: match for name in table.columns if (match := form.fullmatch(name))}
+    if len(named) < 2:
+        raise InputError(
+            f"A series needs two columns or more that begin with '{channel}' and end in a number, as {channel}0, "
+            f"{channel}1, …; {table.path} has {len(named)}."
+        )
+    if both := [name for name in named if name in taken]:
+        what = "so it is not the target, a bias, group or split"
+        raise InputError(f"Column '{both[0]}' is a step of the series, {what}.")
+    steps = {int(match[2]): name for name, match in named.items()}
+    # t-1 beside t0 may be a minus; t1 and t01 have the same place.
+    if len({match[1] for match in named.values()}) > 1 or len(steps) < len(named):
+        advice = f"name all as {channel}0, {channel}1, …, from 0 or 1 on"
+        raise InputError(f"The order of the columns {shown(tuple(named), 4)} cannot be told: {advice}.")
+    return dict(sorted(steps.items()))
 
 
 def prepared_columns(table: Table, channels: Mapping[str, Sequence[str]], rows: Whole, target: Unit) -> WideSeries:
@@ -107,11 +125,9 @@ def prepared_columns(table: Table, channels: Mapping[str, Sequence[str]], rows: 
     made, marked = [], False
     for names in channels.values():
         values = np.stack([_numbers(table, name).values[rows].astype(np.float64) for name in names])
-        known = values[~np.isnan(values)]
-        marked |= known.size < values.size
-        spread = float(known.std()) if known.size else 0.0
-        mean = float(known.mean()) if known.size else 0.0
-        made += [Scaled(name, mean, spread if spread > 0 else 1.0, mean) for name in names]
+        marked |= bool(np.isnan(values).any())
+        unit = unit_of(values)
+        made += [Scaled(name, unit.middle, unit.size, unit.middle) for name in names]
     return WideSeries(tuple(made), target, tuple(channels), marked)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from csad.auditing.audited import Settings
 from csad.data.samples import Dataset
-from csad.experiments.audits.kept import FILE, check_writable, keep, record, still_there, weights_of
+from csad.experiments.audits.kept import FILE, check_writable, is_replaced, keep, record, still_there, weights_of
 from csad.experiments.audits.of_run import audit_run
 from csad.experiments.digests import rows_digest
 from csad.experiments.run import Run
@@ -83,11 +83,11 @@ def wanted_by(kept: Kept) -> Wanted:
 def audit_for(
     run: Run, name: str, dataset: Dataset, wanted: Wanted, against: Run | None, tell: Callable[[str], None]
 ) -> tuple[dict[str, Any], str]:
-    """The audit, and a sentence where it had to be made; an audit that still holds is never written over."""
+    """The audit, and a sentence where it is not what was kept; an audit that still holds is never written over."""
     assert run.folder is not None
     kept = kept_audit(run, dataset)
     if kept.audit is not None and wanted.fits(kept.audit) and _same(kept.audit, against):
-        return kept.audit, ""
+        return _without_replaced(kept.audit, name)
     if kept.audit is None:
         check_writable(run.folder)
         why, after = kept.why, f"it is now in {FILE}"
@@ -97,9 +97,18 @@ def audit_for(
     tell(f"Auditing {name}: {why} …")
     made = audit_run(run, dataset=dataset, split=wanted.split, against=against, settings=wanted.settings, tell=tell)
     found = record(made, run, dataset, wanted.split, against)
-    if kept.audit is None:
-        keep(found, run.folder)
+    if kept.audit is None and (said := keep(found, run.folder).said):
+        tell(said)  # and not the page, as it names a place on this machine
     return json.loads(json.dumps(found)), f"The audit of {name} was made for this page, since {why}; {after}."
+
+
+def _without_replaced(audit: dict[str, Any], name: str) -> tuple[dict[str, Any], str]:
+    """The audit without its comparison, and a sentence that says so, where the other run has other weights now."""
+    if audit["comparison"] is None or not audit["against"] or not is_replaced(audit):
+        return audit, ""
+    rival = audit["comparison"]["against"]
+    why = "that run has other weights now; csad audit makes it anew"
+    return audit | {"comparison": None}, f"The comparison of {name} with {rival} is left out: {why}."
 
 
 def _same(audit: dict[str, Any], against: Run | None) -> bool:

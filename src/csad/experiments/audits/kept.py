@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 from collections.abc import Mapping
@@ -10,10 +11,12 @@ from typing import Any, NamedTuple
 
 from csad.auditing.audit import Audit
 from csad.data.samples import Dataset
+from csad.deploy.decision import HALF
 from csad.errors import InputError
 from csad.experiments.digests import rows_digest, weights_digest
 from csad.experiments.folder import Folder, write_whole
 from csad.experiments.run import Run
+from csad.experiments.threshold import threshold_in
 
 FILE = "audit.json"
 # Where all of these are alike, two audits of a run say the same of it: nothing in them is left to chance.
@@ -46,8 +49,10 @@ def record(found: Audit, run: Run, dataset: Dataset, split: str, against: Run | 
 
 
 def weights_of(folder: Path) -> str:
-    """A word that other weights than those in the folder would not have."""
-    return weights_digest(Folder(folder).checkpoint)
+    """A word that other weights than those in the folder, or another threshold, would not have; empty without any."""
+    files = Folder(folder)
+    word, threshold = weights_digest(files.checkpoint), threshold_in(files.read_result() or {})
+    return f"{word} {threshold!r}" if word and threshold != HALF else word
 
 
 def keep(audit: dict[str, Any], folder: Path) -> Written:
@@ -62,7 +67,7 @@ def keep(audit: dict[str, Any], folder: Path) -> Written:
             audit = audit | {key: before[key] for key in ("against", "against_weights", "comparison")}
             said = f"The comparison with {before['against']} that {FILE} held is kept: all it was made of is the same."
         elif _place(audit) != _place(before) or not _alike(audit, before):
-            aside = folder / f"audit-against-{Path(before['against']).name}.json"
+            aside = _free(folder, f"audit-against-{Path(before['against']).name}")
             _write(aside, before)
             said = f"The earlier audit, against {before['against']}, is now {aside.name}."
     _write(folder / FILE, audit)
@@ -77,11 +82,29 @@ def check_writable(folder: Path) -> None:
 
 def still_there(audit: Mapping[str, Any]) -> bool:
     """Whether the other run that an audit is against is there, with the weights that it had."""
-    return bool(audit["against_weights"]) and weights_of(Path(audit["against"])) == audit["against_weights"]
+    return bool(audit["against_weights"]) and _rivals_weights(audit) == audit["against_weights"]
+
+
+def is_replaced(audit: Mapping[str, Any]) -> bool:
+    """Whether the other run is there with other weights than it had; of one that is gone nobody can tell."""
+    return _rivals_weights(audit) not in ("", audit["against_weights"])
+
+
+def _rivals_weights(audit: Mapping[str, Any]) -> str:
+    try:
+        return weights_of(Path(audit["against"]))
+    except InputError:  # its folder is broken, which is no fault of the run that is audited
+        return ""
 
 
 def _place(audit: Mapping[str, Any]) -> Path | None:
     return Path(audit["against"]).resolve() if audit["against"] else None
+
+
+def _free(folder: Path, stem: str) -> Path:
+    """A file that is not there yet, so that what was put aside before stays."""
+    names = itertools.chain([stem], (f"{stem}-{count}" for count in itertools.count(2)))
+    return next(place for name in names if not (place := folder / f"{name}.json").exists())
 
 
 def _alike(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:

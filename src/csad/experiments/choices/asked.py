@@ -6,17 +6,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from torch import nn
+from torch import Tensor, nn
 
 from csad.data.samples import Dataset
+from csad.deploy.decision import HALF
 from csad.errors import Diverged
 from csad.experiments.choices.choice import Choice, Tried, decide
 from csad.experiments.choices.leakage import Readable
-from csad.experiments.choices.looks import Looks, score_name, scored
+from csad.experiments.choices.looks import Looks
 from csad.experiments.choices.occasion import WEIGHT, with_weight
-from csad.experiments.many import Ready, Wanted
+from csad.experiments.choices.scores import score_name, scored
 from csad.experiments.plan import Plan
 from csad.experiments.run import load
+from csad.experiments.threshold import can_be_chosen
+from csad.experiments.wanted import Ready, Wanted
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,7 @@ class Asked:
     rows: Readable
     cost: float
     backbone: nn.Module | None = None
-    threshold: float | None = None  # that is given, for the run that is kept
+    threshold: float | None = None  # that is given
 
     @property
     def epochs(self) -> int:
@@ -58,7 +61,12 @@ class Asked:
         found = load(run.wanted.out, backbone=self.backbone, view=self.dataset.view, device=device)
         weight = run.wanted.plan.settings.get(WEIGHT)
         out = found._each(self.dataset.splits["validation"].x, found.method.predict)
-        return Tried(weight, *scored(self.dataset, self.rows, out), None if weight is None else self.epochs)
+        return Tried(weight, *self.scored(out), None if weight is None else self.epochs)
+
+    def scored(self, out: Tensor) -> tuple[float, float]:
+        """Score and leakage of a model that gives ``out`` for the validation rows, with the threshold it would have."""
+        chosen = self.threshold is None and can_be_chosen(self.dataset, self.plan.train["balance"])
+        return scored(self.dataset, self.rows, out, None if chosen else self.threshold or HALF)
 
     def decided(self, vanilla: Tried | None, runs: Sequence[Ready], looks: Looks, device: str) -> Choice:
         """The choice among all that was seen of the runs; those of which nothing was have diverged."""

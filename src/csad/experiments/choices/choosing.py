@@ -10,7 +10,7 @@ from pathlib import Path
 
 from csad.experiments.choices.asked import Asked
 from csad.experiments.choices.choice import Choice
-from csad.experiments.choices.folder import Lost, begin, beside, clear, keep
+from csad.experiments.choices.folder import Lost, begin, beside, check_terms, clear, keep
 from csad.experiments.choices.ladder import LADDER, weights_on, why_higher
 from csad.experiments.choices.looks import Looks
 from csad.experiments.choices.occasion import WEIGHT
@@ -18,8 +18,9 @@ from csad.experiments.choices.taken import taken_run, weights_taken
 from csad.experiments.folder import Folder
 from csad.experiments.forecast import carry_out
 from csad.experiments.listeners import Unadvised
-from csad.experiments.many import Campaign, Ready, Wanted
+from csad.experiments.many import Campaign
 from csad.experiments.run import Run, load
+from csad.experiments.wanted import Ready, Wanted
 from csad.training.device import Way
 from csad.training.stages import Listener
 
@@ -56,8 +57,9 @@ def _climb(
     device, advice = str(campaign.way.device), "Give --resume to go on." if go_on else ""
     lost = Lost(place, fresh=not again)
     [plain] = _begun(campaign, [asked.vanilla(place)], again=again, force=force)
+    check_terms(asked, place, again=again)
     vanilla = cache(lambda: asked.measured(plain, device))  # it is trained first, and then asked for often
-    looks = Looks(asked.dataset, asked.rows, asked.cost, vanilla)
+    looks = Looks(asked.scored, asked.cost, vanilla)
     runs: list[Ready] = []
     higher = ""
     for rungs in LADDER:

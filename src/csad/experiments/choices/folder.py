@@ -6,18 +6,19 @@ import json
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from csad.errors import InputError
 from csad.experiments.choices.asked import Asked
 from csad.experiments.choices.looks import EPOCHS
 from csad.experiments.choices.occasion import WEIGHT, with_epochs, with_weight
 from csad.experiments.folder import Folder, write_whole
-from csad.experiments.many import Ready
 from csad.experiments.plan import Plan
 from csad.experiments.run import Run
+from csad.experiments.wanted import Ready
 
 FILE = "choice.json"
-LOST = "lost.json"
+LOST, TERMS = "lost.json", "terms.json"  # beside what is tried
 
 
 def keep(run: Run, tried: Ready, weights: Path, folder: Folder, *, force: bool) -> None:
@@ -52,6 +53,24 @@ def begin(out: Path, *, resume: bool, force: bool) -> bool:
     return False
 
 
+def check_terms(asked: Asked, place: Path, *, again: bool) -> None:
+    """Nothing, or an error where a choice goes on by another cost or threshold than what was seen till now."""
+    terms = {"cost": asked.cost, "threshold": asked.threshold}
+    if again and _read(place / TERMS, terms) != terms:
+        raise InputError(
+            f"{place} was begun with another cost or threshold: give the same ones to go on with it, or --force to "
+            "begin anew."
+        )
+    write_whole(place / TERMS, json.dumps(terms) + "\n")
+
+
+def _read(file: Path, otherwise: Any) -> Any:
+    try:
+        return json.loads(file.read_text(encoding="utf-8")) if file.exists() else otherwise
+    except ValueError as error:
+        raise InputError(f"{file} cannot be read ({error}): give --force to choose again.") from error
+
+
 class Lost:
     """The names of runs that have diverged, kept with what is tried: a choice that goes on does not try them again."""
 
@@ -59,10 +78,7 @@ class Lost:
         self._file = place / LOST
         if fresh:
             self._file.unlink(missing_ok=True)
-        try:
-            self._names: list[str] = json.loads(self._file.read_text(encoding="utf-8")) if self._file.exists() else []
-        except ValueError as error:
-            raise InputError(f"{self._file} cannot be read ({error}): give --force to choose again.") from error
+        self._names: list[str] = _read(self._file, [])
 
     def __contains__(self, name: str) -> bool:
         return name in self._names
@@ -77,7 +93,7 @@ class Lost:
 def clear(place: Path) -> None:
     """Removes what was tried, once one of it is kept elsewhere; what is not ours stays."""
     for entry in place.iterdir():
-        if entry.name == LOST:
+        if entry.name in (LOST, TERMS):
             entry.unlink()
         elif entry.name == "shared" or Folder(entry).config.exists():
             shutil.rmtree(entry)

@@ -8,11 +8,7 @@ from pathlib import Path
 
 from torch import Tensor
 
-from csad.auditing.audited import Outputs
-from csad.auditing.metrics import balanced_accuracy, mean_squared_error
-from csad.data.samples import Classes, Dataset
 from csad.experiments.choices.choice import Tried, candidates
-from csad.experiments.choices.leakage import Readable
 from csad.experiments.folder import Folder
 from csad.training import checkpoint
 from csad.training.checkpoint import State
@@ -26,23 +22,6 @@ SCORE, LEAKAGE = "score", "leakage"  # as a run's log calls them
 def weights_after(folder: Path, epoch: int) -> Path:
     """Where the weights are kept with which a run would have ended after an epoch."""
     return folder / EPOCHS / f"{epoch}.safetensors"
-
-
-def scored(dataset: Dataset, rows: Readable, out: Tensor) -> tuple[float, float]:
-    """Score and leakage of a model that gives ``out`` (n, classes) for the validation rows."""
-    y = dataset.splits["validation"].y.cpu().numpy()
-    values = out.detach().double().cpu()
-    if isinstance(dataset.task.target, Classes):
-        said = values.argmax(1).numpy()
-        return balanced_accuracy(said, y), rows.leakage(Outputs(said, values.softmax(1).numpy()))
-    numbers = values[:, 0].numpy()
-    spread = float(y.astype("float64").var()) or 1.0
-    return 1 - mean_squared_error(numbers, y) / spread, rows.leakage(Outputs(numbers))
-
-
-def score_name(dataset: Dataset) -> str:
-    """What the score is."""
-    return "balanced accuracy" if isinstance(dataset.task.target, Classes) else "share of variance explained"
 
 
 def looks_in(log: Log, weight: float) -> list[Tried]:
@@ -72,8 +51,10 @@ class Looks:
     What is looked at stands in the logs of the runs, which a training that was stopped takes up as they were.
     """
 
-    def __init__(self, dataset: Dataset, rows: Readable, cost: float, vanilla: Callable[[], Tried | None]) -> None:
-        self.dataset, self.rows, self.cost, self.vanilla = dataset, rows, cost, vanilla
+    def __init__(
+        self, scored: Callable[[Tensor], tuple[float, float]], cost: float, vanilla: Callable[[], Tried | None]
+    ) -> None:
+        self.scored, self.cost, self.vanilla = scored, cost, vanilla
         self.weights: dict[Path, float] = {}  # by the folder of the run
         self.seen: dict[Path, list[Tried]] = {}
 
@@ -91,7 +72,7 @@ class Looks:
         """Score and leakage; none of a run that no longer gives numbers."""
         if not bool(out.isfinite().all()):
             return {}
-        score, leakage = scored(self.dataset, self.rows, out)
+        score, leakage = self.scored(out)
         return {SCORE: score, LEAKAGE: leakage}
 
     def looked(self, epoch: int, logs: Sequence[Log], ended: Callable[[int], State]) -> None:

@@ -11,8 +11,8 @@ from csad.experiments.choices.asked import Asked
 from csad.experiments.choices.choice import Choice
 from csad.experiments.choices.looks import until, weights_after
 from csad.experiments.choices.occasion import WEIGHT, with_epochs
-from csad.experiments.many import Ready
 from csad.experiments.run import Run, rebuilt
+from csad.experiments.wanted import Ready
 from csad.training import checkpoint
 from csad.training.device import Way
 from csad.training.log import Log

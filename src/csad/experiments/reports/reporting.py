@@ -32,8 +32,8 @@ def findings_of(
 ) -> Findings:
     """What a page tells of runs on the same data; the verdict is on the first.
 
-    It is held ``against`` another, or the first vanilla one among the rest. An audit that a folder lacks, or that is
-    older than the weights, is made first and kept there.
+    It is held ``against`` another, or the first vanilla one among the rest. An audit that a folder lacks, or that
+    is of other weights or rows, is made first and kept there.
     """
     tell = tell or (lambda _: None)
     main = runs[0]
