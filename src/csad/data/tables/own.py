@@ -6,13 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from csad.data.check import check_trainable
-from csad.data.samples import Samples
 from csad.data.tables.inputs import fit_inputs
-from csad.data.tables.labelled import posed, read_labelled
-from csad.data.tables.owned import OwnTable, heard
+from csad.data.tables.labelled import read_labelled
+from csad.data.tables.made import Made, by_columns, owned
+from csad.data.tables.owned import OwnTable
 from csad.data.tables.roles import Roles, names_of, numbers_by_column, one_by_column
-from csad.data.tables.told import column_lines, group_notices, label_notices
 
 
 def from_table(
@@ -42,20 +40,11 @@ def from_table(
         path, roles, fractions=fractions, seed=seed, bins=dict(bins or {}), widths=dict(widths or {}),
         target_kind=target_kind,
     )  # fmt: skip
-    table, rows, trained = found.table, found.rows, found.parts["train"]
-    fitted = fit_inputs(table, roles.inputs(table, keep_bias=keep_bias_in_x), rows[trained])
+    inputs = roles.inputs(found.table, keep_bias=keep_bias_in_x)
+    fitted = fit_inputs(found.table, inputs, found.rows[found.parts["train"]])
     preparation = replace(fitted.preparation, target=found.target_unit())
-    y, b, task = posed(found, (len(preparation.names()),), preparation.target)
-    splits = {
-        name: Samples(preparation.apply(table, rows[part]), y[part], b[part], found.extra(part))
-        for name, part in found.parts.items()
-    }
-    labels = [found.y, *found.b]
-    notices = [*label_notices(table, rows, labels, trained), *group_notices(group, found.groups), *fitted.notices]
-    lines = column_lines(table, roles, labels, fitted.fates)
-    made = OwnTable(task, splits, preparation=preparation, notices=tuple(notices), columns=tuple(lines))
-    check_trainable(made, needs_bias=False)
-    return heard(made)
+    splits, task = by_columns(found, preparation, (len(preparation.names()),))
+    return owned(found, Made(preparation, splits, task, fitted.fates, fitted.notices))
 
 
 def table_from_settings(

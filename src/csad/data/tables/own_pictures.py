@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import numpy as np
-
-from csad.data.check import check_trainable
 from csad.data.tables.inputs import Fate, kind_of
 from csad.data.tables.labelled import read_labelled
+from csad.data.tables.made import Made, owned
 from csad.data.tables.named_files import named_parts, splits_of
-from csad.data.tables.owned import OwnTable, heard
+from csad.data.tables.owned import OwnTable
 from csad.data.tables.pictures import PicturePreparation
 from csad.data.tables.roles import Roles, names_of, numbers_by_column, one_by_column
-from csad.data.tables.told import column_lines, group_notices, label_notices
 from csad.data.vary import Pictures
 
 
@@ -56,18 +53,10 @@ def from_pictures(
     read, broken = preparation.read(Path(images or found.table.path.parent), named.paths)
     lacking = f"picture (column '{image}')"
     splits, task = splits_of(found, named.parts, read, (3, size, size), preparation.target, lacking)
-    labels = [found.y, *found.b]
-    trained = np.flatnonzero(np.isin(found.rows, splits["train"].extra["row"].numpy()))
-    notices = [*label_notices(found.table, found.rows, labels, trained), *group_notices(group, found.groups)]
-    notices += [*named.notices, *broken]
-    fate = Fate(kind_of(found.table[image]), f"input: {preparation.told()}")
-    lines = column_lines(found.table, roles, labels, {image: fate}, rest="not used: x is the pictures")
+    fates = {image: Fate(kind_of(found.table[image]), f"input: {preparation.told()}")}
     vary = Pictures(flip, shift) if flip or shift else None
-    made = OwnTable(
-        task, splits, vary=vary, preparation=preparation, notices=tuple(notices), columns=tuple(lines)
-    )  # fmt: skip
-    check_trainable(made, needs_bias=False)
-    return heard(made)
+    made = Made(preparation, splits, task, fates, [*named.notices, *broken], vary)
+    return owned(found, made, rest="not used: x is the pictures")
 
 
 def pictures_from_settings(

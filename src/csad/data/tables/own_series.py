@@ -7,21 +7,17 @@ from pathlib import Path
 
 import numpy as np
 
-from csad.data.check import check_trainable
-from csad.data.samples import Samples, Task
 from csad.data.tables.inputs import Fate, kind_of
-from csad.data.tables.labelled import Labelled, posed, read_labelled
+from csad.data.tables.labelled import Labelled, read_labelled
+from csad.data.tables.made import Made, by_columns, owned
 from csad.data.tables.named_files import named_parts, splits_of
-from csad.data.tables.owned import OwnTable, heard
+from csad.data.tables.owned import OwnTable
 from csad.data.tables.roles import Roles, names_of, numbers_by_column, one_by_column
 from csad.data.tables.series import SeriesPreparation
 from csad.data.tables.series_files import Read, Series, read_series
 from csad.data.tables.series_fit import LONGEST, prepared_by
-from csad.data.tables.told import column_lines, group_notices, label_notices
-from csad.data.tables.wide_series import WideSeries, prepared_columns, wide_columns
+from csad.data.tables.wide_series import prepared_columns, wide_columns
 from csad.errors import InputError
-
-Made = tuple[SeriesPreparation | WideSeries, dict[str, Samples], Task, list[str], dict[str, Fate]]
 
 
 def from_series(
@@ -56,14 +52,7 @@ def from_series(
     )  # fmt: skip
     place = Path(series_in or found.table.path.parent)
     made = _in_columns(found, channels) if channels else _in_files(found, series, place, length)
-    preparation, splits, task, notices, fates = made
-    labels = [found.y, *found.b]
-    trained = np.flatnonzero(np.isin(found.rows, splits["train"].extra["row"].numpy()))
-    notices = [*label_notices(found.table, found.rows, labels, trained), *group_notices(group, found.groups), *notices]
-    lines = column_lines(found.table, roles, labels, fates, rest="not used: x is the series")
-    table = OwnTable(task, splits, preparation=preparation, notices=tuple(notices), columns=tuple(lines))
-    check_trainable(table, needs_bias=False)
-    return heard(table)
+    return owned(found, made, rest="not used: x is the series")
 
 
 def series_from_settings(
@@ -114,7 +103,8 @@ def _in_files(found: Labelled, series: str, place: Path, length: int) -> Made:
     lacking = f"series (column '{series}')"
     splits, task = splits_of(found, named.parts, read, preparation.shape, preparation.target, lacking)
     fates = {series: Fate(kind_of(found.table[series]), f"input: {preparation.told()}")}
-    return preparation, splits, task, [*named.notices, *_fitted_words(preparation, trained), *notices], fates
+    notices = [*named.notices, *_fitted_words(preparation, trained), *notices]
+    return Made(preparation, splits, task, fates, notices)
 
 
 def _in_columns(found: Labelled, channels: tuple[str, ...]) -> Made:
@@ -122,17 +112,13 @@ def _in_columns(found: Labelled, channels: tuple[str, ...]) -> Made:
     taken = (roles.target, roles.group, roles.split, *roles.bias)
     steps = wide_columns(table, channels, taken)
     preparation = prepared_columns(table, steps, found.rows[found.parts["train"]], found.target_unit())
-    y, b, task = posed(found, preparation.shape, preparation.target)
-    splits = {
-        name: Samples(preparation.apply(table, found.rows[part]), y[part], b[part], found.extra(part))
-        for name, part in found.parts.items()
-    }
+    splits, task = by_columns(found, preparation, preparation.shape)
     fates = {
         name: Fate(kind_of(table[name]), f"input: a step of the series, channel {channel}")
         for channel, names in steps.items()
         for name in names
     }
-    return preparation, splits, task, preparation.lacking_words(table, found.rows), fates
+    return Made(preparation, splits, task, fates, preparation.lacking_words(table, found.rows))
 
 
 def _fitted_words(preparation: SeriesPreparation, trained: Sequence[Read]) -> list[str]:
