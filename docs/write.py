@@ -80,6 +80,18 @@ def scale_table():
     return searches.table(["seconds of one core", *(f"{size['rows']:,} rows" for size in sizes)], rows)
 
 
+def made_tables():
+    """A line for each table that a command of ours has written; "-part": not all of its rows, or columns."""
+    tables = [path for path in sorted(RESULTS.glob("*.json")) if is_table(path)]
+    titles = {path.stem: from_json(json.loads(path.read_text())).title for path in tables}
+    lines = [f"- [{title}]({name}.md)" + ", in part" * name.endswith("-part") for name, title in titles.items()]
+    return "\n\nTables, by `csad reproduce`:\n\n" + "\n".join(lines) if lines else ""
+
+
+def is_table(path):
+    return path.with_suffix(".md").exists() and path.with_suffix(".tex").exists()
+
+
 def results_page():
     about = mnist_runs("csad")[0]["environment"]
     timed = json.loads((RESULTS / "iteration.json").read_text())["environment"]
@@ -90,7 +102,7 @@ differ in weights and in the order of mini-batches; the colours of the digits ar
 We chose nothing by looking at the test split; the preset `authors` has the epochs and the λ of the authors' code, which
 looks at the test split after each epoch.
 
-Which of the paper's claims about Colored MNIST these files bear out: [claims.md](claims.md).
+Which of the paper's claims about Colored MNIST these files bear out: [claims.md](claims.md).{made_tables()}
 
 ## Colored MNIST, σ² = .02, preset `authors`
 

@@ -9,8 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from own_cases import CASES, PREDICT, TRAIN, Case
+from own_case import PREDICT, Case
+from own_cases import CASES, TRAIN
 from own_faults import CONFIG
+from own_file_cases import FILE_CASES
 from people_tables import write_people
 from typer.testing import CliRunner
 
@@ -46,7 +48,7 @@ def contents(place: Path) -> dict[str, bytes | None]:
     return {str(path.relative_to(place)): path.read_bytes() if path.is_file() else None for path in place.rglob("*")}
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name.replace(" ", "-"))
+@pytest.mark.parametrize("case", [*CASES, *FILE_CASES], ids=lambda case: case.name.replace(" ", "-"))
 def test_bad_data_give_one_sentence_and_change_nothing(
     case: Case, here: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

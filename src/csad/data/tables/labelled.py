@@ -46,11 +46,12 @@ def read_labelled(
     *,
     fractions: Sequence[float],
     seed: int,
-    bins: Mapping[str, Sequence[float]],
-    widths: Mapping[str, float],
+    bins: Mapping[str, Sequence[float]] | None,
+    widths: Mapping[str, float] | None,
     target_kind: str,
 ) -> Labelled:
     """The table of a file with its labels and splits; what is wrong with the roles is said before it is read."""
+    bins, widths = bins or {}, widths or {}
     roles.check((*bins, *widths))
     table = read_table_file(path)
     roles.check_columns(table)

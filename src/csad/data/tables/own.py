@@ -37,9 +37,8 @@ def from_table(
     """
     roles = Roles(target, names_of(bias), names_of(drop), group, split)
     found = read_labelled(
-        path, roles, fractions=fractions, seed=seed, bins=dict(bins or {}), widths=dict(widths or {}),
-        target_kind=target_kind,
-    )  # fmt: skip
+        path, roles, fractions=fractions, seed=seed, bins=bins, widths=widths, target_kind=target_kind
+    )
     inputs = roles.inputs(found.table, keep_bias=keep_bias_in_x)
     fitted = fit_inputs(found.table, inputs, found.rows[found.parts["train"]])
     preparation = replace(fitted.preparation, target=found.target_unit())

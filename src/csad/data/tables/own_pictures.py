@@ -44,9 +44,8 @@ def from_pictures(
     roles = Roles(target, names_of(bias), (), group, split)
     roles.check_files(image, "pictures", "--image")
     found = read_labelled(
-        path, roles, fractions=fractions, seed=seed, bins=dict(bins or {}), widths=dict(widths or {}),
-        target_kind=target_kind,
-    )  # fmt: skip
+        path, roles, fractions=fractions, seed=seed, bins=bins, widths=widths, target_kind=target_kind
+    )
     shares = tuple(crop) if isinstance(crop, Sequence) else (crop,)
     preparation = PicturePreparation(image, size, shares, found.target_unit())
     named = named_parts(found, image, preparation.what)

@@ -47,9 +47,8 @@ def from_series(
     roles, channels = Roles(target, names_of(bias), (), group, split), names_of(series_columns)
     _check(roles, series, channels, length)
     found = read_labelled(
-        path, roles, fractions=fractions, seed=seed, bins=dict(bins or {}), widths=dict(widths or {}),
-        target_kind=target_kind,
-    )  # fmt: skip
+        path, roles, fractions=fractions, seed=seed, bins=bins, widths=widths, target_kind=target_kind
+    )
     place = Path(series_in or found.table.path.parent)
     made = _in_columns(found, channels) if channels else _in_files(found, series, place, length)
     return owned(found, made, rest="not used: x is the series")

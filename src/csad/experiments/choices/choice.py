@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from csad.auditing.verdicts import CHANCE
-
 ALIKE = 0.01  # of an AUC: less is noise in any validation split
 RULE = (
     "Of the weights, each after some epochs of the last stage, that cost at most so much of the score, measured on the "
@@ -33,7 +31,7 @@ class Tried:
 
 @dataclass(frozen=True)
 class Choice:
-    """The weight and the epoch that were taken, why, and all that was tried; ``within``: it costs no more than it may.
+    """The weight and the epoch that were taken, and all that was tried.
 
     ``tried`` has for each weight the epoch that the rule would take if there were no other weight; ``looks`` has all.
     """
@@ -41,8 +39,6 @@ class Choice:
     debias_weight: float
     epoch: int
     epochs: int  # of the last stage, had it not been stopped
-    why: str
-    within: bool
     cost: float  # that was allowed
     score: str  # what the score is
     rows: int  # of the validation split
@@ -60,10 +56,46 @@ class Choice:
         """Whether it costs no more than it may."""
         return _cheap(one, self.vanilla, self.cost)
 
+    @property
+    def cheap(self) -> list[Tried]:
+        """The looks that cost no more than they may."""
+        return [one for one in self.looks if self.affords(one)]
+
+    @property
+    def within(self) -> bool:
+        """Whether the one that was taken costs no more than it may."""
+        return bool(self.cheap)
+
+    @property
+    def why(self) -> str:
+        """A sentence on why this weight was taken, and stopped where it was."""
+        taken = next(one for one in self.tried if one.debias_weight == self.debias_weight)
+        scores = f"{self.score} {taken.score:.3f}, vanilla {self.vanilla.score:.3f}"
+        leaks = f"leakage {taken.leakage:.3f}, vanilla {self.vanilla.leakage:.3f}, chance .500"
+        when, what, cheap = "", f"{len(self.tried)} weights", self.cheap
+        if len(self.looks) > len(self.tried):
+            when = f", {self.stopped or f'after all {self.epochs} epochs'}"
+            what = f"{len(self.looks)} looks at {what}"
+        if not cheap:
+            return (
+                f"None of the {what} tried costs at most {self.cost:g} on the validation split: "
+                f"{taken.debias_weight:g} is taken{when}, which costs least ({scores}; {leaks})."
+            )
+        of = f"of the {len(cheap)} out of {what} that cost at most {self.cost:g} on the validation split"
+        if taken.leakage >= self.vanilla.leakage - ALIKE:
+            return (
+                f"{taken.debias_weight:g} is taken{when}, {of}, but none of these leaks clearly less than vanilla "
+                f"({leaks}; {scores})."
+            )
+        least = taken.leakage == min(one.leakage for one in cheap)
+        how = "leaks least" if least else f"has the highest {self.score} of those that leak least, by {ALIKE:g}"
+        return f"{taken.debias_weight:g} is taken{when}: {of}, it {how} ({leaks}; {scores})."
+
     def as_dict(self) -> dict[str, Any]:
         """Plain lists, dicts, numbers and words, for JSON."""
         several = {name: [asdict(one) for one in getattr(self, name)] for name in ("tried", "looks")}
-        return {"rule": RULE} | asdict(self) | several | {"lost": list(self.lost)}
+        derived = {"why": self.why, "within": self.within}
+        return {"rule": RULE} | asdict(self) | derived | several | {"lost": list(self.lost)}
 
 
 def decide(
@@ -86,14 +118,10 @@ def decide(
         taken if weight == taken.debias_weight else _taken(vanilla, several, cost)
         for weight, several in by_weight.items()
     ]
-    cheap = [one for one in looks if _cheap(one, vanilla, cost)]
-    least = min((one.leakage for one in cheap), default=CHANCE)
     return Choice(
         debias_weight=taken.debias_weight,
         epoch=epochs if taken.epoch is None else taken.epoch,
         epochs=epochs,
-        why=_why(taken, vanilla, least, len(cheap), len(looks), len(tried), epochs, cost, score),
-        within=bool(cheap),
         cost=cost,
         score=score,
         rows=rows,
@@ -131,36 +159,3 @@ def _taken(vanilla: Tried, looks: Sequence[Tried], cost: float) -> Tried:
 
 def _cheap(one: Tried, vanilla: Tried, cost: float) -> bool:
     return vanilla.score - one.score <= cost + 1e-9
-
-
-def _why(
-    taken: Tried,
-    vanilla: Tried,
-    least: float,
-    cheap: int,
-    looks: int,
-    weights: int,
-    epochs: int,
-    cost: float,
-    score: str,
-) -> str:
-    scores = f"{score} {taken.score:.3f}, vanilla {vanilla.score:.3f}"
-    leaks = f"leakage {taken.leakage:.3f}, vanilla {vanilla.leakage:.3f}, chance .500"
-    when, what = "", f"{weights} weights"
-    if looks > weights:
-        early = taken.epoch is not None and taken.epoch < epochs
-        when = f", stopped after epoch {taken.epoch} of {epochs}" if early else f", after all {epochs} epochs"
-        what = f"{looks} looks at {weights} weights"
-    if not cheap:
-        return (
-            f"None of the {what} tried costs at most {cost:g} on the validation split: "
-            f"{taken.debias_weight:g} is taken{when}, which costs least ({scores}; {leaks})."
-        )
-    of = f"of the {cheap} out of {what} that cost at most {cost:g} on the validation split"
-    if taken.leakage >= vanilla.leakage - ALIKE:
-        return (
-            f"{taken.debias_weight:g} is taken{when}, {of}, but none of these leaks clearly less than vanilla "
-            f"({leaks}; {scores})."
-        )
-    how = "leaks least" if taken.leakage == least else f"has the highest {score} of those that leak least, by {ALIKE:g}"
-    return f"{taken.debias_weight:g} is taken{when}: {of}, it {how} ({leaks}; {scores})."

@@ -25,7 +25,7 @@ def why_higher(choice: Choice) -> str:
     diverged = choice.lost and choice.lost[-1] > (largest.debias_weight or 0.0)
     if diverged or largest.epoch not in (None, choice.epochs) or not choice.affords(largest):
         return ""
-    least = min(one.leakage for one in choice.looks if choice.affords(one))
+    least = min(one.leakage for one in choice.cheap)
     if least <= CHANCE + ALIKE:
         return ""
     return f"{largest.debias_weight:g} costs no more than {choice.cost:g} still, and all that do leak ({least:.3f})"
