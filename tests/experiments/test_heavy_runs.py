@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 from own_data import DATASET
+from quick import QUICK
 
 from csad.data.samples import Classes, Dataset, Samples, Task
 from csad.experiments import forecast
@@ -18,16 +19,6 @@ from csad.training import footprint
 from csad.training.device import Way
 from csad.training.fit import fit, fit_many
 from csad.training.log import Log
-
-QUICK = {
-    "train.target_epochs": 1,
-    "train.bias_epochs": 1,
-    "train.estimator_epochs": 1,
-    "train.epochs": 1,
-    "train.batch_size": 16,
-    "data.rows": 32,
-    "inner_steps": 2,
-}
 
 
 def swept(place: Path, heard: Any, **settings: Any) -> Any:

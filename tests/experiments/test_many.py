@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import torch
 from listeners import StopAt
+from quick import QUICK
 
 from csad.errors import Interrupted
 from csad.experiments.build import plan_run
@@ -25,15 +26,6 @@ from csad.training.device import Way
 from csad.training.footprint import run_bytes
 
 sweep = partial(sweep_anywhere, device="cpu")
-QUICK = {
-    "train.target_epochs": 1,
-    "train.bias_epochs": 1,
-    "train.estimator_epochs": 1,
-    "train.epochs": 1,
-    "train.batch_size": 16,
-    "data.rows": 32,
-    "inner_steps": 2,
-}
 PLAIN = {name: value for name, value in QUICK.items() if name != "inner_steps"}
 NETS = """
 import torch

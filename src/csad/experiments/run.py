@@ -63,12 +63,16 @@ class Run:
         A run that was trained on a table of one's own takes raw values too, here and below: a dict of columns, dicts as
         rows, or a data frame. A number is then what would stand in the table; of an array x, it is as it was learned.
         """
-        out = self._each(x, self.method.predict)
-        found = self._said(out) if out.shape[1] > 1 else np.asarray(out[:, 0])
+        out = self.outputs(x)
+        found = self.said(out) if out.shape[1] > 1 else np.asarray(out[:, 0])
         raw = self._reader(x) if out.shape[1] == 1 else None
         return raw.target.restored(found) if raw else found
 
-    def _said(self, out: Tensor) -> NDArray[Any]:
+    def outputs(self, x: Any) -> Tensor:
+        """What P_y gives for each row: logits (n, classes), or the number as it was learned (n, 1)."""
+        return self._each(x, self.method.predict)
+
+    def said(self, out: Tensor) -> NDArray[Any]:
         """Class numbers of logits; with a half as the threshold of the logits alone, which are not rounded."""
         return np.asarray(out.argmax(1)) if self.threshold == HALF else decided(out.softmax(1).numpy(), self.threshold)
 
@@ -76,7 +80,7 @@ class Run:
         """Probabilities (n, classes)."""
         if not isinstance(self.method.task.target, Classes):
             raise InputError("This run predicts a number, which has no probabilities: call predict.")
-        return np.asarray(self._each(x, self.method.predict).softmax(1))
+        return np.asarray(self.outputs(x).softmax(1))
 
     def transform(self, x: Any) -> NDArray[Any]:
         """h_y (n, branch): the representation that knows y and should not know b."""
@@ -187,10 +191,10 @@ def evaluate(run: Run, dataset: Dataset, *, probed: Sequence[str] = ()) -> dict[
 
 def _figures(run: Run, samples: Samples, task: Task) -> dict[str, float]:
     """The figures of one split, whose columns of b the task names; the net runs once."""
-    out, y = run._each(samples.x, run.method.predict), samples.y.cpu().numpy()
+    out, y = run.outputs(samples.x), samples.y.cpu().numpy()
     if not isinstance(run.method.task.target, Classes):
         return {"mean_squared_error": mean_squared_error(out[:, 0].numpy(), y)}
     b = samples.b.cpu().nan_to_num(nan=UNKNOWN).long().numpy()
     columns = zip(task.bias_names, task.biases, b.T, strict=True)
     groups = {name: column for name, kind, column in columns if isinstance(kind, Classes)}
-    return figures(run._said(out), y, probabilities=out.softmax(1).numpy(), biases=groups)
+    return figures(run.said(out), y, probabilities=out.softmax(1).numpy(), biases=groups)

@@ -60,7 +60,7 @@ class Asked:
             return None
         found = load(run.wanted.out, backbone=self.backbone, view=self.dataset.view, device=device)
         weight = run.wanted.plan.settings.get(WEIGHT)
-        out = found._each(self.dataset.splits["validation"].x, found.method.predict)
+        out = found.outputs(self.dataset.splits["validation"].x)
         return Tried(weight, *self.scored(out), None if weight is None else self.epochs)
 
     def scored(self, out: Tensor) -> tuple[float, float]:

@@ -97,7 +97,7 @@ def looks(run: Run, x: Tensor, middle: Tensor) -> Array:
         for rows in torch.split(x, CHUNK):
             seen = run.view(rows.to(device))
             with torch.no_grad():
-                said = torch.as_tensor(run._said(method.predict(seen).cpu()), device=device)
+                said = torch.as_tensor(run.said(method.predict(seen).cpu()), device=device)
             way = weights.reshape(-1, *[1] * seen.ndim)
             places = (start + way * (seen - start)).flatten(0, 1).detach().requires_grad_()
             with torch.enable_grad():
