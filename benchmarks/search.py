@@ -3,7 +3,7 @@
     python benchmarks/search.py colored-mnist s1 w1 --data-root DATA
 
 The sweeps of a search are declared in docs/results/TASK-search/stacks.toml, what all have in common in its section
-``common``; figures are those of the validation split.
+``common``; figures are those of the validation split, or of the splits that ``judges`` names there.
 """
 
 from __future__ import annotations
@@ -13,12 +13,14 @@ import json
 import time
 import tomllib
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from csad.experiments.listeners import Silent
 from csad.experiments.sweep import sweep
 from csad.training.log import Log
 
+Figures = dict[str, float]
 RESULTS = Path(__file__).parent.parent / "docs" / "results"
 
 
@@ -40,6 +42,18 @@ def curve(folder: Path) -> list[tuple[int, float]]:
     return [(line["step"], round(line["validation"]["accuracy"], 4)) for line in lines]
 
 
+def judged(result: dict[str, Figures], judges: list[str], metrics: list[str]) -> tuple[float, Figures]:
+    """The figure by which a run is judged, and those that are shown: all of one split, or the first of each of several.
+
+    Where several splits judge it is their mean; a run whose training set is one of them is judged by the others.
+    """
+    if len(judges) == 1:
+        only = result[judges[0]]
+        return only[metrics[0]], {metric: round(only[metric], 5) for metric in metrics}
+    figures = {split: result[split][metrics[0]] for split in judges if split in result}
+    return fmean(figures.values()), {split: round(value, 5) for split, value in figures.items()}
+
+
 def search(name: str, told: dict[str, Any], common: dict[str, Any], runs: Path, data_root: Path | None) -> list[Any]:
     """Runs one sweep; gives a line for each of its runs."""
     start = time.monotonic()
@@ -52,14 +66,14 @@ def search(name: str, told: dict[str, Any], common: dict[str, Any], runs: Path, 
     found = []
     for run in made.runs:
         if run["result"]:
-            held_out, trained_on = (run["result"]["metrics"][split] for split in ("validation", "train"))
+            score, figures = judged(run["result"]["metrics"], common.get("judges", ["validation"]), metrics)
             line = {"stack": name, "method": method, "values": run["values"], "seed": run["seed"]}
-            line |= {"validation": held_out[metrics[0]], "train": trained_on[metrics[0]]}
+            line |= {"validation": score, "train": run["result"]["metrics"]["train"][metrics[0]]}
             line |= {"curve": curve(made.out / run["name"])}
-            if len(metrics) > 1:
-                line["figures"] = {metric: round(held_out[metric], 5) for metric in metrics}
+            if len(figures) > 1:
+                line["figures"] = figures
             found.append(line)
-            print(" ".join(f"{held_out[metric]:.4f}" for metric in metrics), run["name"], flush=True)
+            print(" ".join(f"{value:.4f}" for value in figures.values()), run["name"], flush=True)
     print(f"{name}: {len(found)} runs in {time.monotonic() - start:.0f} s, lost: {made.lost}", flush=True)
     return found
 

@@ -21,7 +21,7 @@ def searches():
 @pytest.mark.parametrize(
     ("family", "name", "least"),
     [
-        ("lambda", "colored-mnist", {"csad", "csad-content", "csad-struc", "ad-jsd"}),
+        ("lambda", "colored-mnist", {"csad", "csad-content", "csad-struc", "ad-jsd", "alvi", "kim", "ragonesi"}),
         ("bound", "colored-mnist-bounds", {"cs-same", "jsd-near", "nce-near", "mine-near"}),
     ],
 )
