@@ -129,24 +129,25 @@ def colored_mnist(name, told, runs):
     return section(name, told, runs, table([*names, *(f"σ² = {float(v):.3f}" for v in variances)], rows), {column})
 
 
-def figures_table(runs, over):
-    """A line for each setting that was tried: means of its figures over the values of one column, and over seeds."""
-    rows, heads = [], {}
+def figures_table(runs, over="", head=lambda place, figure: figure.replace("_", " ")):
+    """A line for each setting that was tried: means of its figures over the values of one column, and over seeds.
+
+    ``head`` says under which head a figure stands, by the value of that column and the figure's name.
+    """
+    tried = []
     for values, found in grouped(runs, over).items():
         told = {}
         for place, several in found.items():
             for run in several:
                 for figure, value in run["figures"].items():
-                    told.setdefault(figure_head(run, figure, place), []).append(value)
-        heads |= told
-        rows.append([*(value for _, value in values), *(f"{statistics.mean(each):.3f}" for each in told.values())])
-    names = [key for key in runs[0]["values"] if key != over]
-    return table([*names, *heads], rows)
-
-
-def figure_head(run, figure, place):
-    """A metric by its name; a split by what was trained on, since the same photos are seen or not."""
-    return f"{place}→{figure}" if "data.setting" in run["values"] else figure.replace("_", " ")
+                    told.setdefault(head(place, figure), []).append(value)
+        tried.append(([value for _, value in values], told))
+    heads = list(dict.fromkeys(name for _, told in tried for name in told))
+    rows = [
+        [*values, *(f"{statistics.mean(told[name]):.3f}" if name in told else "–" for name in heads)]
+        for values, told in tried
+    ]
+    return table([*(key for key in runs[0]["values"] if key != over), *heads], rows)
 
 
 def adult(name, told, runs):
@@ -155,8 +156,14 @@ def adult(name, told, runs):
     return section(name, told, runs, shown, {"data.split"})
 
 
-def faces(name, told, runs):
-    return section(name, told, runs, figures_table(runs, "data.setting"), {"data.setting"})
+def fairface(name, told, runs):
+    """Heads say what was trained on too, since the same photos are seen or not."""
+    shown = figures_table(runs, "data.setting", lambda trained, judge: f"{trained}→{judge}")
+    return section(name, told, runs, shown, {"data.setting"})
+
+
+def celeba(name, told, runs):
+    return section(name, told, runs, figures_table(runs), ())
 
 
 def pages():
@@ -166,8 +173,8 @@ def pages():
         for file, search, head, write in (
             ("colored-mnist-recipes.md", "colored-mnist-search", colored_mnist_head, colored_mnist),
             ("adult-settings.md", "adult-search", lambda _: ADULT, adult),
-            ("fairface-settings.md", "fairface-search", lambda _: FAIRFACE, faces),
-            ("celeba-settings.md", "celeba-search", lambda _: CELEBA, faces),
+            ("fairface-settings.md", "fairface-search", lambda _: FAIRFACE, fairface),
+            ("celeba-settings.md", "celeba-search", lambda _: CELEBA, celeba),
         )
         if any(sweeps(RESULTS / search))
     }

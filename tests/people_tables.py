@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from csv_tables import write_columns
 
 N = 80
 PEOPLE: dict[str, list[Any]] = {
@@ -31,6 +32,4 @@ def write_people(
 ) -> Path:
     """The table with these columns changed or left out, None as an empty cell."""
     columns = {name: values for name, values in (PEOPLE | dict(changes or {})).items() if name not in without}
-    with path.open("w", newline="", encoding="utf-8") as stream:
-        csv.writer(stream).writerows([list(columns), *zip(*columns.values(), strict=True)])
-    return path
+    return write_columns(path, columns)

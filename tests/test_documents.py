@@ -1,11 +1,11 @@
 """The Python in the documents runs, and the figures in them are those of the files."""
 
-import importlib.util
 import re
 import warnings
 from pathlib import Path
 
 import pytest
+from scripts import script
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -34,9 +34,7 @@ def test_links_lead_somewhere():
 
 def test_figures_in_the_documents_are_those_of_the_files(monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "docs")
-    spec = importlib.util.spec_from_file_location("write", ROOT / "docs" / "write.py")
-    write = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(write)
+    write = script("docs/write.py")
     assert write.readme_table() in (ROOT / "README.md").read_text()
     assert (ROOT / "docs" / "results" / "README.md").read_text() == write.results_page()
     assert (ROOT / "docs" / "results" / "claims.md").read_text() == write.verdicts_page()

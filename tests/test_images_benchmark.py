@@ -1,13 +1,12 @@
 """The benchmark of photographs times the same work on both sides, and writes what it prints."""
 
-import importlib.util
 import json
 import sys
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 import torch
+from scripts import script
 
 from csad.data.samples import Samples
 from csad.methods.method import Encoded
@@ -18,11 +17,7 @@ ROWS = torch.arange(8)
 
 @pytest.fixture
 def images():
-    path = Path(__file__).parent.parent / "benchmarks" / "images.py"
-    spec = importlib.util.spec_from_file_location("images", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script("benchmarks/images.py")
 
 
 @pytest.mark.parametrize("precision", ["float32", "bf16"])

@@ -1,11 +1,10 @@
 """The benchmark's textbook computes what csad computes: the two are timed on the same work."""
 
-import importlib.util
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 import torch
+from scripts import script
 
 from csad.experiments.build import build
 from csad.experiments.plan import experiment, resolve
@@ -22,12 +21,9 @@ pytestmark = pytest.mark.usefixtures("double")
 @pytest.fixture
 def both(double):
     """The textbook and csad's method with the same weights, neither with weight decay, and a mini-batch."""
-    path = Path(__file__).parent.parent / "benchmarks" / "textbook.py"
-    spec = importlib.util.spec_from_file_location("textbook", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
     torch.manual_seed(0)
-    theirs = module.Textbook("cpu")
+    textbook = script("benchmarks/textbook.py")
+    theirs = textbook.Textbook("cpu")
     for adam in theirs.adam.values():
         # The scales are weights themselves there, which decay to 0; csad's decay to their start.
         adam.param_groups[0]["weight_decay"] = 0.0
@@ -43,7 +39,7 @@ def both(double):
     x = torch.rand(ROWS, 3, 28, 28, generator=generator) * 2 - 1
     y = torch.randint(10, (ROWS,), generator=generator)
     b = torch.randint(3, (ROWS, 3), generator=generator)
-    return ours, theirs, module.near, (x, y, b)
+    return ours, theirs, textbook.near, (x, y, b)
 
 
 def weights(model, part):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import shutil
 import zipfile
@@ -11,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from commands import typed
+from csv_tables import read_rows, write_rows
 from PIL import Image
 
 import csad
@@ -23,11 +23,6 @@ SHORT = [
     "--set", "data.size=16", "--device", "cpu",
 ]  # fmt: skip
 ROLES = ["--target", "bright", "--bias", "hue", "--image", "file"]
-
-
-def write(path: Path, rows: list[list[str]]) -> None:
-    with path.open("w", newline="") as stream:
-        csv.writer(stream).writerows(rows)
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +38,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 Image.fromarray(np.full((16, 16, 3), color, np.uint8)).save(stream, "PNG")
             rows.append([f"f/{k}.png", "yes" if k % 2 else "no", "red" if k // 2 % 2 else "grey"])
         archive.close()
-        write(place / "faces.csv", rows)
+        write_rows(place / "faces.csv", rows)
         patch.chdir(place)
         patch.setenv("CSAD_CACHE", str(place / "cache"))
         result = typed(
@@ -61,33 +56,28 @@ def elsewhere(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
     return tmp_path
 
 
-def read(path: Path) -> list[dict[str, str]]:
-    with path.open(newline="") as stream:
-        return list(csv.DictReader(stream))
-
-
 def test_a_list_of_pictures_is_predicted_for_from_another_folder(home: Path, elsewhere: Path) -> None:
-    write(elsewhere / "list.csv", [["file"], ["f/1.png"], ["f/2.png"], ["f/1.png"]])
+    write_rows(elsewhere / "list.csv", [["file"], ["f/1.png"], ["f/2.png"], ["f/1.png"]])
     result = typed("predict", str(home / "run"), "list.csv", "--id", "file", "--device", "cpu")
     assert result.exit_code == 0, result.stderr
-    rows = read(elsewhere / "predictions.csv")
+    rows = read_rows(elsewhere / "predictions.csv")
     assert [row["file"] for row in rows] == ["f/1.png", "f/2.png", "f/1.png"]
     assert rows[0] == rows[2] != rows[1]
     assert [row["prediction"] for row in rows] == ["yes", "no", "yes"]  # bright ones were yes
 
 
 def test_rows_without_a_picture_have_no_prediction(home: Path, elsewhere: Path) -> None:
-    write(elsewhere / "list.csv", [["file", "x"], ["f/1.png", "1"], ["", "2"]])
+    write_rows(elsewhere / "list.csv", [["file", "x"], ["f/1.png", "1"], ["", "2"]])
     result = typed("predict", str(home / "run"), "list.csv", "--json", "--quiet")
     assert json.loads(result.stdout)["notices"] == ["1 row has no picture, so nothing is predicted there."]
-    assert list(read(elsewhere / "predictions.csv")[1].values()) == ["2", "", "", ""]
+    assert list(read_rows(elsewhere / "predictions.csv")[1].values()) == ["2", "", "", ""]
 
 
 def test_pictures_may_lie_in_another_place_than_in_training(home: Path, elsewhere: Path) -> None:
     Image.new("RGB", (20, 10), (230, 230, 230)).save(elsewhere / "new.jpg")
-    write(elsewhere / "list.csv", [["file"], ["new.jpg"]])
+    write_rows(elsewhere / "list.csv", [["file"], ["new.jpg"]])
     assert typed("predict", str(home / "run"), "list.csv", "--images", ".", "--quiet").exit_code == 0
-    assert read(elsewhere / "predictions.csv")[0]["prediction"] == "yes"
+    assert read_rows(elsewhere / "predictions.csv")[0]["prediction"] == "yes"
 
 
 def test_pictures_that_were_moved_are_found_in_the_data_root(home: Path, elsewhere: Path) -> None:
@@ -95,11 +85,11 @@ def test_pictures_that_were_moved_are_found_in_the_data_root(home: Path, elsewhe
     shutil.copy(home / "faces.zip", elsewhere / "faces.zip")
     config = elsewhere / "run" / "config.toml"
     config.write_text(config.read_text().replace(str(home / "faces.zip"), "/gone/faces.zip"))
-    write(elsewhere / "list.csv", [["file"], ["f/1.png"]])
+    write_rows(elsewhere / "list.csv", [["file"], ["f/1.png"]])
     result = typed("predict", "run", "list.csv")
     assert "/gone/faces.zip, which this run was trained on, is not there: give --data-root FOLDER" in result.stderr
     assert typed("predict", "run", "list.csv", "--data-root", ".", "--quiet").exit_code == 0
-    assert read(elsewhere / "predictions.csv")[0]["prediction"] == "yes"
+    assert read_rows(elsewhere / "predictions.csv")[0]["prediction"] == "yes"
 
 
 def test_the_place_of_pictures_that_were_given_from_python_has_to_be_said(home: Path, elsewhere: Path) -> None:
@@ -107,7 +97,7 @@ def test_the_place_of_pictures_that_were_given_from_python_has_to_be_said(home: 
         home / "faces.csv", target="bright", bias="hue", image="file", images=home / "faces.zip", size=16
     )
     csad.train(data, "vanilla", target_epochs=1, epochs=1, out="run", device="cpu")
-    write(elsewhere / "list.csv", [["file"], ["f/1.png"]])
+    write_rows(elsewhere / "list.csv", [["file"], ["f/1.png"]])
     result = typed("predict", "run", "list.csv")
     assert result.exit_code == 2
     assert "trained on pictures given from Python: say where those lie with --images" in result.stderr
@@ -129,7 +119,7 @@ def test_the_run_is_evaluated_from_another_folder(home: Path, elsewhere: Path) -
     ],
 )
 def test_pictures_that_cannot_be_read_are_one_sentence(home: Path, elsewhere: Path, name: str, says: str) -> None:
-    write(elsewhere / "list.csv", [["file", "x"], [name, "1"]])
+    write_rows(elsewhere / "list.csv", [["file", "x"], [name, "1"]])
     result = typed("predict", str(home / "run"), "list.csv")
     assert result.exit_code == 2
     assert len(result.stderr.splitlines()) == 1
@@ -138,6 +128,6 @@ def test_pictures_that_cannot_be_read_are_one_sentence(home: Path, elsewhere: Pa
 
 
 def test_a_column_of_pictures_that_is_not_there_is_named_by_its_nearest(home: Path, elsewhere: Path) -> None:
-    write(elsewhere / "list.csv", [["files", "x"], ["f/1.png", "1"]])
+    write_rows(elsewhere / "list.csv", [["files", "x"], ["f/1.png", "1"]])
     result = typed("predict", str(home / "run"), "list.csv")
     assert result.stderr == "csad: Column 'file' is not in list.csv. Nearest: files.\n"

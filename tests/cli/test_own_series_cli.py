@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import shutil
 import zipfile
@@ -12,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from commands import typed
+from csv_tables import read_rows, write_rows
 
 import csad
 from csad.data.tables.own_series import from_series
@@ -31,11 +31,6 @@ def walk(k: int) -> list[float]:
     return [float(np.sin(t * (0.4 if k % 2 else 2.0)) + 3 * (k % 2) + 0.2 * (k // 2 % 2)) for t in range(STEPS)]
 
 
-def write(path: Path, rows: list[list[str]]) -> None:
-    with path.open("w", newline="") as stream:
-        csv.writer(stream).writerows(rows)
-
-
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same series in the files of walks.zip, which walks.csv names, and in columns of wide.csv; a run on each."""
@@ -44,9 +39,9 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with zipfile.ZipFile(place / "walks.zip", "w") as archive:
         for k in range(N):
             archive.writestr(f"w/{k}.csv", "height\n" + "\n".join(f"{value:.6f}" for value in walk(k)))
-    write(place / "walks.csv", [["file", "ill", "sex"], *([f"w/{k}.csv", *labels[k]] for k in range(N))])
+    write_rows(place / "walks.csv", [["file", "ill", "sex"], *([f"w/{k}.csv", *labels[k]] for k in range(N))])
     wide = [[*labels[k], *(f"{value:.6f}" for value in walk(k))] for k in range(N)]
-    write(place / "wide.csv", [["ill", "sex", *(f"t{t}" for t in range(STEPS))], *wide])
+    write_rows(place / "wide.csv", [["ill", "sex", *(f"t{t}" for t in range(STEPS))], *wide])
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(place)
         for words in (
@@ -66,11 +61,6 @@ def elsewhere(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
     return tmp_path
 
 
-def predictions(path: Path) -> list[dict[str, str]]:
-    with path.open(newline="") as stream:
-        return list(csv.DictReader(stream))
-
-
 def test_series_in_files_and_in_columns_are_one_training(home: Path) -> None:
     one, two = (csad.load(home / name, device="cpu") for name in ("files", "columns"))
     assert one.config["net"]["backbone"] == "tcn"
@@ -81,18 +71,18 @@ def test_series_in_files_and_in_columns_are_one_training(home: Path) -> None:
 
 
 def test_a_list_of_series_is_predicted_for_from_another_folder(home: Path, elsewhere: Path) -> None:
-    write(elsewhere / "list.csv", [["file"], ["w/1.csv"], ["w/2.csv"]])
+    write_rows(elsewhere / "list.csv", [["file"], ["w/1.csv"], ["w/2.csv"]])
     assert typed("predict", str(home / "files"), "list.csv", "--id", "file", "--quiet").exit_code == 0
-    rows = predictions(elsewhere / "predictions.csv")
+    rows = read_rows(elsewhere / "predictions.csv")
     assert [(row["file"], row["prediction"]) for row in rows] == [("w/1.csv", "yes"), ("w/2.csv", "no")]
 
 
 def test_series_may_lie_in_another_place_and_rows_may_name_none(home: Path, elsewhere: Path) -> None:
     np.save(elsewhere / "new.npy", np.array(walk(1)))
-    write(elsewhere / "list.csv", [["file", "x"], ["new.npy", "1"], ["", "2"]])
+    write_rows(elsewhere / "list.csv", [["file", "x"], ["new.npy", "1"], ["", "2"]])
     result = typed("predict", str(home / "files"), "list.csv", "--series-in", ".", "--json", "--quiet")
     assert json.loads(result.stdout)["notices"] == ["1 row has no series, so nothing is predicted there."]
-    assert [row["prediction"] for row in predictions(elsewhere / "predictions.csv")] == ["yes", ""]
+    assert [row["prediction"] for row in read_rows(elsewhere / "predictions.csv")] == ["yes", ""]
 
 
 def test_series_that_were_moved_are_found_in_the_data_root(home: Path, elsewhere: Path) -> None:
@@ -100,7 +90,7 @@ def test_series_that_were_moved_are_found_in_the_data_root(home: Path, elsewhere
     shutil.copy(home / "walks.zip", elsewhere)
     config = elsewhere / "run" / "config.toml"
     config.write_text(config.read_text().replace(str(home / "walks.zip"), "/gone/walks.zip"))
-    write(elsewhere / "list.csv", [["file"], ["w/1.csv"]])
+    write_rows(elsewhere / "list.csv", [["file"], ["w/1.csv"]])
     assert "/gone/walks.zip, which this run was trained on, is not there" in typed("predict", "run", "list.csv").stderr
     assert typed("predict", "run", "list.csv", "--data-root", ".", "--quiet").exit_code == 0
     assert typed("evaluate", "run", "--data-root", ".", "--quiet").exit_code == 0
@@ -109,7 +99,7 @@ def test_series_that_were_moved_are_found_in_the_data_root(home: Path, elsewhere
 def test_raw_columns_are_predicted_for_as_a_file_and_from_python(home: Path, elsewhere: Path) -> None:
     result = typed("predict", str(home / "columns"), str(home / "wide.csv"), "--quiet")
     assert result.exit_code == 0, result.stderr
-    said = [row["prediction"] for row in predictions(elsewhere / "predictions.csv")]
+    said = [row["prediction"] for row in read_rows(elsewhere / "predictions.csv")]
     assert said == ["yes" if k % 2 else "no" for k in range(N)]
     run = csad.load(home / "columns", device="cpu")
     row = {f"t{t}": value for t, value in enumerate(walk(1))}
@@ -117,7 +107,7 @@ def test_raw_columns_are_predicted_for_as_a_file_and_from_python(home: Path, els
 
 
 def test_a_file_that_lacks_a_step_is_one_sentence(home: Path, elsewhere: Path) -> None:
-    write(elsewhere / "list.csv", [["t0", "t1"], ["1", "2"]])
+    write_rows(elsewhere / "list.csv", [["t0", "t1"], ["1", "2"]])
     result = typed("predict", str(home / "columns"), "list.csv")
     assert (result.exit_code, result.stderr.splitlines()) == (2, ["csad: Column 't2' is not in list.csv. Nearest: t1."])
 
@@ -157,7 +147,7 @@ def test_an_exported_run_predicts_the_same(home: Path, elsewhere: Path, name: st
     for source, out in ((str(home / name), "run.csv"), ("model.onnx", "file.csv")):
         result = typed("predict", source, str(home / table), *place, "--out", out, "--quiet")
         assert result.exit_code == 0, result.stderr
-    one, two = (predictions(elsewhere / out) for out in ("run.csv", "file.csv"))
+    one, two = (read_rows(elsewhere / out) for out in ("run.csv", "file.csv"))
     assert [row["prediction"] for row in one] == [row["prediction"] for row in two]
     np.testing.assert_allclose(*([float(row["probability yes"]) for row in rows] for rows in (one, two)), atol=1e-5)
     assert str(home).encode() not in (elsewhere / "model.onnx").read_bytes()

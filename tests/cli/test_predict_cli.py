@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import shutil
 from collections.abc import Callable
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from commands import typed
+from csv_tables import read_rows
 from people_tables import PEOPLE, ROLES, SHORT, N, write_people
 
 import csad
@@ -35,15 +35,10 @@ def here(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     return tmp_path
 
 
-def read(path: Path) -> list[dict[str, str]]:
-    with path.open(newline="", encoding="utf-8") as stream:
-        return list(csv.DictReader(stream))
-
-
 def test_predictions_stand_beside_ids_as_the_file_writes_them(here: Path) -> None:
     result = typed("predict", "run", "new.csv", "--id", "who", "--device", "cpu")
     assert result.exit_code == 0, result.stderr
-    rows = read(here / "predictions.csv")
+    rows = read_rows(here / "predictions.csv")
     assert [row["who"] for row in rows] == PEOPLE["who"]  # 007 is not 7
     assert list(rows[0]) == ["who", "prediction", "probability high", "probability low"]
     run = csad.load(here / "run", device="cpu")
@@ -58,7 +53,7 @@ def test_predictions_stand_beside_ids_as_the_file_writes_them(here: Path) -> Non
 def test_rows_are_numbered_from_one_where_no_id_is_named(here: Path) -> None:
     result = typed("predict", "run", "new.csv", "--out", "p.csv", "--json", "--quiet")
     assert (result.exit_code, result.stderr) == (0, "")
-    assert [row["row"] for row in read(here / "p.csv")] == [str(k) for k in range(1, N + 1)]
+    assert [row["row"] for row in read_rows(here / "p.csv")] == [str(k) for k in range(1, N + 1)]
     answer = json.loads(result.stdout)
     assert (answer["rows"], answer["id"], answer["out"]) == (N, "row", "p.csv")
     assert answer["classes"] == ["high", "low"]
@@ -81,7 +76,7 @@ def test_an_npz_file_of_prepared_rows_is_predicted_for_too(here: Path) -> None:
     x = np.random.default_rng(0).normal(size=(5, 6)).astype(np.float32)
     np.savez(here / "rows.npz", x=x, name=np.array(list("abcde")))
     assert typed("predict", "run", "rows.npz", "--id", "name", "--quiet").exit_code == 0
-    rows = read(here / "predictions.csv")
+    rows = read_rows(here / "predictions.csv")
     assert [row["name"] for row in rows] == list("abcde")
     assert [row["prediction"] for row in rows] == [run.classes[k] for k in run.predict(x)]
 
@@ -93,7 +88,7 @@ def test_an_existing_file_is_written_over_only_where_that_is_asked_for(here: Pat
     assert result.stderr == "csad: p.csv exists: give --force to write over it, or another --out.\n"
     assert (here / "p.csv").read_text() == "mine\n"
     assert typed("predict", "run", "new.csv", "--out", "p.csv", "--force", "--quiet").exit_code == 0
-    assert len(read(here / "p.csv")) == N
+    assert len(read_rows(here / "p.csv")) == N
 
 
 def without(column: str) -> Callable[[Path], Any]:

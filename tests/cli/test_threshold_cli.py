@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 from commands import typed
+from csv_tables import read_rows, write_columns
 
 PLAIN = ["--method", "vanilla", "--set", "train.target_epochs=6", "--set", "train.epochs=2", "--device", "cpu"]
 PLAIN += ["--set", "train.pretrain_rate=0.01"]
 ROLES = ["people.csv", "--target", "ill", "--bias", "sex"]
-
-
-def write(path: Path, columns: dict[str, list[str]]) -> None:
-    with path.open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerows([list(columns), *zip(*columns.values(), strict=True)])
 
 
 @pytest.fixture(scope="module")
@@ -30,8 +25,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "sex": np.where(generator.random(1500) < 0.5, "man", "woman").tolist(),
         "ill": np.where(ill, "yes", "no").tolist(),
     }
-    write(folder / "people.csv", columns)
-    write(folder / "new.csv", {"fever": columns["fever"][:100]})
+    write_columns(folder / "people.csv", columns)
+    write_columns(folder / "new.csv", {"fever": columns["fever"][:100]})
     return folder
 
 
@@ -46,8 +41,7 @@ def here(place: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def said(path: Path) -> tuple[list[str], list[float]]:
-    with path.open(newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
+    rows = read_rows(path)
     return [row["prediction"] for row in rows], [float(row["probability yes"]) for row in rows]
 
 

@@ -1,21 +1,14 @@
 """The λ of the paper's table are those that the rule takes from the sweeps on validation digits, and no others."""
 
-import importlib.util
-from pathlib import Path
-
 import pytest
+from scripts import script
 
 from csad.experiments.table import read_table
-
-ROOT = Path(__file__).parent.parent.parent
 
 
 @pytest.fixture
 def searches():
-    spec = importlib.util.spec_from_file_location("searches", ROOT / "docs" / "searches.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script("docs/searches.py")
 
 
 @pytest.mark.parametrize(

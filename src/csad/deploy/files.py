@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from csad.data.npz import member, read_npz
 from csad.data.tables.files import is_table_file, read_table_file
-from csad.data.tables.filled import applied_notices
 from csad.data.tables.preparation import Preparation
 from csad.deploy.model import Model, softmax
 from csad.deploy.predictions import ROW, Predictions, check_id, ids_of, row_numbers
@@ -60,7 +59,7 @@ def _predicted(made: Model, path: Path, id_column: str, images: str | Path) -> P
 
 def _of_table(model: Model, prepared: Preparation, path: Path, id_column: str) -> Predictions:
     table = read_table_file(path, alone=[column.column for column in prepared.columns])
-    scores, notices = _scores(model, prepared.apply(table)), applied_notices(prepared, table)
+    scores, notices = _scores(model, prepared.apply(table)), prepared.notices(table)
     return Predictions(id_column or ROW, ids_of(table, id_column), model.classes, scores, tuple(notices))
 
 

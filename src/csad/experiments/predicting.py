@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from csad.data.samples import Classes
 from csad.data.tables.file_columns import PLACES
 from csad.data.tables.files import is_table_file, read_table_file
-from csad.data.tables.filled import applied_notices
 from csad.data.tables.preparation import Preparation, Unit
 from csad.data.tables.preparations import FilePreparation
 from csad.deploy.files import of_arrays, of_named_files
@@ -64,7 +63,7 @@ def _of_table(run: Run, preparation: Preparation, path: Path, id_column: str) ->
         )
     table = read_table_file(path, alone=[column.column for column in preparation.columns])
     ids = ids_of(table, id_column)
-    scores, notices = _scores(run, preparation.apply(table)), applied_notices(preparation, table)
+    scores, notices = _scores(run, preparation.apply(table)), preparation.notices(table)
     return Predictions(id_column or ROW, ids, _classes(run), scores, tuple(notices))
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from csv_tables import write_table
 from picture_files import KINDS, broken_pictures, picture, pictures, stored
-from table_texts import write_table
 
 from csad.data.images import read_images
 from csad.data.samples import Classes, Number

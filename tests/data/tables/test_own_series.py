@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from csv_tables import write_table
 from picture_files import as_folder, as_zip
-from table_texts import write_table
 
 from csad.data.samples import Number
-from csad.data.tables.filled import applied_notices
 from csad.data.tables.given import given_table
 from csad.data.tables.own_series import from_series, series_from_settings
 from csad.data.tables.owned import OwnTable
@@ -240,7 +239,7 @@ def test_columns_that_lack_values_are_marked_and_told(make: Make) -> None:
     assert len(prepared.names()) == 12
     table = given_table([dict.fromkeys((*WIDE, "u0", "u1", "u2", "u10"), 1.0) | {"t0": None}])
     assert prepared.apply(table).shape == (1, 3, 4)
-    assert applied_notices(prepared, table) == ["1 row lacks values of the series: the channel's mean stands there."]
+    assert prepared.notices(table) == ["1 row lacks values of the series: the channel's mean stands there."]
 
 
 def test_a_row_of_x_is_told_by_channel_as_the_user_has_it(make: Make) -> None:

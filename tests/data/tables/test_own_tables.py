@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from csv_tables import write_table
 from parkinson_files import real
-from table_texts import write_table
 
 from csad.data.samples import Classes, Number
 from csad.data.sets.adult_table import FIELDS

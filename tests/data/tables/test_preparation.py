@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from table_texts import write_table
+from csv_tables import write_table
 
 from csad.data.tables.columns import Table
 from csad.data.tables.files import read_table_file
@@ -77,10 +77,15 @@ def test_unknown_words_are_none_of_the_known_ones_and_are_told(fitted: Preparati
     assert x[:, 1].tolist() == [1, 1, 1]
     assert x[:, 2:7].tolist() == [[0, 0, 0, 0, 0], [0, 1, 0, 0, 0], [0, 0, 0, 0, 0]]
     assert np.isfinite(x).all()
-    city, smokes = fitted.notices(new)
+    city, smokes, *missing = fitted.notices(new)
     assert "holds words that training did not know, in 2 rows ('Bonn', 'Paris')" in city
     assert "'smokes'" in smokes
     assert "in 1 row ('perhaps')" in smokes
+    assert [sentence.partition(":")[0] for sentence in missing] == [
+        "Column 'age' is missing in 3 rows",
+        "Column 'smokes' is missing in 1 row",
+        "Column 'seen' is missing in 3 rows",
+    ]
 
 
 def test_a_table_of_one_row_is_prepared_as_it_would_be_among_others(

@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from table_texts import write_table
+from csv_tables import write_table
 
 from csad.data.tables.columns import Dates, Numbers, Words
 from csad.data.tables.files import read_cells, read_table_file
-from csad.data.tables.filled import applied_notices
 from csad.data.tables.given import given_table, is_raw
 from csad.data.tables.inputs import fit_inputs
 from csad.data.tables.own import from_table
@@ -108,7 +107,7 @@ def test_what_stands_for_missing_values_is_told() -> None:
     )
     given = {"age": [1, None, None], "seen": [None, "2020-01-01", "2020-01-02"], "city": [None, "Rome", "Rome"],
              "job": ["cook", None, "cook"], "pet": ["cat"] * 3}  # fmt: skip
-    assert applied_notices(Preparation(columns), given_table(given)) == [
+    assert Preparation(columns).notices(given_table(given)) == [
         "Column 'age' is missing in 2 rows: the median of training 37 stands there.",
         "Column 'seen' is missing in 1 row: the median of training stands there.",
         "Column 'city' is missing in 1 row: they count as missing, as in training.",

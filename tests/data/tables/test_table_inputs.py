@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from table_texts import write_table
+from csv_tables import write_table
 
 from csad.data.tables.files import read_table_file
 from csad.data.tables.inputs import Fitted, fit_inputs

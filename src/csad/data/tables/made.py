@@ -15,7 +15,6 @@ from csad.data.tables.owned import OwnTable, heard
 from csad.data.tables.preparation import Preparation
 from csad.data.tables.preparations import AnyPreparation
 from csad.data.tables.told import column_lines, group_notices, label_notices
-from csad.data.tables.wide_series import WideSeries
 from csad.data.vary import Pictures
 
 
@@ -30,9 +29,7 @@ class Made(NamedTuple):
     vary: Pictures | None = None
 
 
-def by_columns(
-    found: Labelled, preparation: Preparation | WideSeries, shape: tuple[int, ...]
-) -> tuple[dict[str, Samples], Task]:
+def by_columns(found: Labelled, preparation: Preparation, shape: tuple[int, ...]) -> tuple[dict[str, Samples], Task]:
     """The rows of each split, their x made of the table's own columns; and the task."""
     y, b, task = posed(found, shape, preparation.target)
     splits = {

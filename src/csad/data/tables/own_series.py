@@ -117,7 +117,7 @@ def _in_columns(found: Labelled, channels: tuple[str, ...]) -> Made:
         for channel, names in steps.items()
         for name in names
     }
-    return Made(preparation, splits, task, fates, preparation.lacking_words(table, found.rows))
+    return Made(preparation, splits, task, fates, preparation.notices(table, found.rows))
 
 
 def _fitted_words(preparation: SeriesPreparation, trained: Sequence[Read]) -> list[str]:

@@ -13,7 +13,6 @@ from csad.data.samples import Classes, Dataset, Number
 from csad.data.tables.columns import shown
 from csad.data.tables.preparation import Preparation
 from csad.data.tables.preparations import AnyPreparation
-from csad.data.tables.prepared import Scaled
 from csad.data.tables.told import ColumnLine
 from csad.data.tables.wide_series import WideSeries
 
@@ -43,8 +42,7 @@ class OwnTable(Dataset):
 
     def about(self) -> dict[str, Any]:
         """The same as plain values; ``fills`` are the numbers that stand for missing ones."""
-        columns = self.preparation.columns if type(self.preparation) is Preparation else ()
-        fills = {column.column: column.fill for column in columns if isinstance(column, Scaled)}
+        fills = self.preparation.fills() if isinstance(self.preparation, Preparation) else {}
         return {
             "rows": {name: len(rows) for name, rows in self.splits.items()},
             "target": _kind(self.task.target),

@@ -64,7 +64,7 @@ class Preparation:
         return x
 
     def notices(self, table: Table) -> list[str]:
-        """A sentence on each column of a table that holds words which training did not know."""
+        """Sentences on words of a table that training did not know, and on values that are missing."""
         found = []
         for column in self.columns:
             if isinstance(column, OneHot) and (strange := column.strangers(table[column.column], table)):
@@ -74,7 +74,15 @@ class Preparation:
                     f"Column '{column.column}' of {table.path} holds words that training did not know, in {rows:,} "
                     f"row{'s' * (rows > 1)} ({words}): they count as none of those it knew."
                 )
+        for column in self.columns:
+            if missing := int(table[column.column].missing().sum()):
+                many = f"{missing:,} row{'s' * (missing > 1)}"
+                found.append(f"Column '{column.column}' is missing in {many}: {column.filled()}.")
         return found
+
+    def fills(self) -> dict[str, float]:
+        """By column, the number that stands for a missing one."""
+        return {column.column: column.fill for column in self.columns if isinstance(column, Scaled)}
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, as JSON holds them."""

@@ -35,6 +35,11 @@ class Scaled:
         """The columns of x that it becomes."""
         return (self.column,) * (self.spread > 0) + (f"{self.column} missing",) * self.missing
 
+    def filled(self) -> str:
+        """What becomes of missing values, in words."""
+        median = "" if self.date else f" {self.fill:.6g}"
+        return f"the median of training{median} stands there"
+
     def put(self, column: Column, table: Table, x: X) -> None:
         """Writes its columns of x."""
         values = self._values(column, table)
@@ -76,6 +81,10 @@ class OneHot:
     def names(self) -> tuple[str, ...]:
         """The columns of x that it becomes."""
         return (*(f"{self.column}={kind}" for kind in self.kinds), *((f"{self.column} missing",) * self.missing))
+
+    def filled(self) -> str:
+        """What becomes of missing words, in words."""
+        return "they count as missing, as in training" if self.missing else "they count as none of the words"
 
     def put(self, column: Column, table: Table, x: X) -> None:
         """Writes its columns of x."""

@@ -60,12 +60,16 @@ class WideSeries(Preparation):
         found = {name: x[c] * scaled[c][0] + scaled[c][1] for c, name in enumerate(self.channels)}
         return found | ({MARK: x[-1]} if self.marked else {})
 
-    def lacking_words(self, table: Table, rows: Whole | None = None) -> list[str]:
+    def notices(self, table: Table, rows: Whole | None = None) -> list[str]:
         """A sentence on the rows of a table, or those of these rows, that lack values, if any."""
         missing = np.any([table[column.column].missing() for column in self.columns], axis=0)
         lacking = int(missing.sum() if rows is None else missing[rows].sum())
         many = f"{lacking:,} row{'s lack' if lacking > 1 else ' lacks'}"
         return [f"{many} values of the series: the channel's mean stands there."] if lacking else []
+
+    def fills(self) -> dict[str, float]:
+        """None: what stands for a missing step is the mean of its channel, as the mark says."""
+        return {}
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, as JSON holds them."""

@@ -1,0 +1,19 @@
+"""Programs that are no part of the package, in benchmarks/ and docs/, as modules that tests can call."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parent.parent
+
+
+def script(path: str) -> Any:
+    """The module that a file makes, by its path from the root of the repository."""
+    spec = importlib.util.spec_from_file_location(Path(path).stem, ROOT / path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
