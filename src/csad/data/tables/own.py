@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from csad.data.tables.by_settings import by_settings
 from csad.data.tables.inputs import fit_inputs
 from csad.data.tables.labelled import read_labelled
 from csad.data.tables.made import Made, by_columns, owned
 from csad.data.tables.owned import OwnTable
-from csad.data.tables.roles import Roles, names_of, numbers_by_column, one_by_column
+from csad.data.tables.roles import Roles, names_of
 
 
 def from_table(
@@ -46,24 +47,4 @@ def from_table(
     return owned(found, Made(preparation, splits, task, fitted.fates, fitted.notices))
 
 
-def table_from_settings(
-    path: Path,
-    *,
-    target: str = "",
-    bias: tuple[str, ...] = (),
-    drop: tuple[str, ...] = (),
-    group: str = "",
-    split: str = "",
-    fractions: tuple[float, ...] = (0.7, 0.1, 0.2),
-    seed: int = 0,
-    bins: tuple[str, ...] = (),
-    widths: tuple[str, ...] = (),
-    target_kind: str = "",
-    keep_bias_in_x: bool = False,
-) -> OwnTable:
-    """The same from plain values, as a run's settings hold them: ``bins=("age=0,30,60",)``, ``widths=("age=5",)``."""
-    return from_table(
-        path, target=target, bias=bias, drop=drop, group=group, split=split, fractions=fractions, seed=seed,
-        bins=numbers_by_column("bins", bins), target_kind=target_kind, keep_bias_in_x=keep_bias_in_x,
-        widths=one_by_column("width", widths),
-    )  # fmt: skip
+table_from_settings = by_settings(from_table)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from csad.data.tables.by_settings import by_settings
 from csad.data.tables.inputs import Fate, kind_of
 from csad.data.tables.labelled import read_labelled
 from csad.data.tables.made import Made, owned
 from csad.data.tables.named_files import named_parts, splits_of
 from csad.data.tables.owned import OwnTable
 from csad.data.tables.pictures import PicturePreparation
-from csad.data.tables.roles import Roles, names_of, numbers_by_column, one_by_column
+from csad.data.tables.roles import Roles, names_of
 from csad.data.vary import Pictures
 
 
@@ -58,28 +59,4 @@ def from_pictures(
     return owned(found, made, rest="not used: x is the pictures")
 
 
-def pictures_from_settings(
-    path: Path,
-    *,
-    target: str = "",
-    bias: tuple[str, ...] = (),
-    image: str = "",
-    images: str = "",
-    size: int = 64,
-    crop: tuple[float, ...] = (1.0,),
-    flip: bool = False,
-    shift: int = 0,
-    group: str = "",
-    split: str = "",
-    fractions: tuple[float, ...] = (0.7, 0.1, 0.2),
-    seed: int = 0,
-    bins: tuple[str, ...] = (),
-    widths: tuple[str, ...] = (),
-    target_kind: str = "",
-) -> OwnTable:
-    """The same from plain values, as a run's settings hold them: ``bins=("age=0,30,60",)``, ``widths=("age=5",)``."""
-    return from_pictures(
-        path, target=target, bias=bias, image=image, images=images, size=size, crop=crop, flip=flip, shift=shift,
-        group=group, split=split, fractions=fractions, seed=seed, bins=numbers_by_column("bins", bins),
-        widths=one_by_column("width", widths), target_kind=target_kind,
-    )  # fmt: skip
+pictures_from_settings = by_settings(from_pictures)

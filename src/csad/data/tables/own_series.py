@@ -7,12 +7,13 @@ from pathlib import Path
 
 import numpy as np
 
+from csad.data.tables.by_settings import by_settings
 from csad.data.tables.inputs import Fate, kind_of
 from csad.data.tables.labelled import Labelled, read_labelled
 from csad.data.tables.made import Made, by_columns, owned
 from csad.data.tables.named_files import named_parts, splits_of
 from csad.data.tables.owned import OwnTable
-from csad.data.tables.roles import Roles, names_of, numbers_by_column, one_by_column
+from csad.data.tables.roles import Roles, names_of
 from csad.data.tables.series import SeriesPreparation
 from csad.data.tables.series_files import Read, Series, read_series
 from csad.data.tables.series_fit import LONGEST, prepared_by
@@ -54,29 +55,7 @@ def from_series(
     return owned(found, made, rest="not used: x is the series")
 
 
-def series_from_settings(
-    path: Path,
-    *,
-    target: str = "",
-    bias: tuple[str, ...] = (),
-    series: str = "",
-    series_in: str = "",
-    series_columns: tuple[str, ...] = (),
-    length: int = 0,
-    group: str = "",
-    split: str = "",
-    fractions: tuple[float, ...] = (0.7, 0.1, 0.2),
-    seed: int = 0,
-    bins: tuple[str, ...] = (),
-    widths: tuple[str, ...] = (),
-    target_kind: str = "",
-) -> OwnTable:
-    """The same from plain values, as a run's settings hold them: ``bins=("age=0,30,60",)``, ``widths=("age=5",)``."""
-    return from_series(
-        path, target=target, bias=bias, series=series, series_in=series_in, series_columns=series_columns,
-        length=length, group=group, split=split, fractions=fractions, seed=seed, target_kind=target_kind,
-        bins=numbers_by_column("bins", bins), widths=one_by_column("width", widths),
-    )  # fmt: skip
+series_from_settings = by_settings(from_series)
 
 
 def _check(roles: Roles, series: str, channels: tuple[str, ...], length: int) -> None:
