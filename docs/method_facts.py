@@ -59,7 +59,7 @@ def facts_table():
 def figures_table():
     """Accuracy on Colored MNIST's test digits by method, of those that Table 1 was run for."""
     found = {}
-    for cell in json.loads(table_file().read_text())["rows"]:
+    for cell in json.loads((RESULTS / "colored-mnist.json").read_text())["rows"]:
         found.setdefault(cell["method"], {})[cell["column"]] = cell
     rows = [
         [f"`{name}`", *(f"{cells[column]['mean']:.3f} ± {cells[column]['std']:.3f}" for column in SHOWN)]
@@ -67,12 +67,6 @@ def figures_table():
         if name in METHODS
     ]
     return searches.table(["method", *(f"σ² = {column}" for column in SHOWN)], rows)
-
-
-def table_file():
-    """The whole Table 1 where it is there, else the part of it that is."""
-    whole = RESULTS / "colored-mnist.json"
-    return whole if whole.exists() else RESULTS / "colored-mnist-part.json"
 
 
 def page(text):
