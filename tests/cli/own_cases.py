@@ -25,9 +25,10 @@ from own_faults import (
     weights,
     write,
 )
-from people_tables import PEOPLE, ROLES, SHORT, N
+from own_homes import ON_OWN
+from people_tables import PEOPLE, SHORT, N
 
-TRAIN = ["train", "own.csv", *ROLES, *SHORT, "--out", "new"]
+TRAIN = [*ON_OWN, "--out", "new"]
 BARE = ["train", "own.csv", "--target", "income", "--bias", "gender", *SHORT, "--out", "new"]
 AUDIT = ["audit", "run", "--device", "cpu"]
 EXPORT = ["export", "run", "--format", "safetensors"]

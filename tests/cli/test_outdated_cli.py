@@ -9,38 +9,26 @@ from typing import Any
 
 import pytest
 from commands import typed
-from people_tables import PEOPLE, ROLES, SHORT, write_people
+from own_homes import ON_OWN, moved_home, trained_home
+from people_tables import PEOPLE, write_people
 
-TRAIN = ["train", "own.csv", *ROLES, *SHORT]
 SAYS = "csad: A balanced batch holds each of 4 values: batch_size must be 4 or more, not 3.\n"
 
 
 def in_threes(*more: str) -> list[str]:
     """What is typed for balanced mini-batches of three rows, where target and bias have four cells."""
-    shorter = ["train.batch_size=3" if word == "train.batch_size=16" else word for word in TRAIN]
+    shorter = ["train.batch_size=3" if word == "train.batch_size=16" else word for word in ON_OWN]
     return [*shorter, "--set", "train.balance=cells", "--quiet", *more]
 
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two runs on own.csv, the first audited against the second."""
-    place = tmp_path_factory.mktemp("outdated")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(place)
-        write_people(place / "own.csv")
-        for seed in ("0", "1"):
-            made = typed(*TRAIN, "--seed", seed, "--out", f"run{seed}", "--quiet")
-            assert made.exit_code == 0, made.stderr
-    return place
+    return trained_home(tmp_path_factory.mktemp("outdated"), "run0", "run1")
 
 
 @pytest.fixture
 def here(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    place = tmp_path / "here"
-    shutil.copytree(home, place)
-    for name in ("run0", "run1"):
-        config = place / name / "config.toml"
-        config.write_text(config.read_text().replace(str(home), str(place)))
+    place = moved_home(home, tmp_path / "here")
     monkeypatch.chdir(place)
     return place
 
@@ -70,7 +58,7 @@ def test_a_run_that_goes_on_puts_aside_what_was_said_of_its_earlier_weights(here
     (here / "run0" / "result.json").unlink()
     (here / "run0" / "audit.json").write_text("of before")
     (here / "run0" / "report.html").write_text("of before, too")
-    result = typed(*TRAIN, "--seed", "0", "--out", "run0", "--resume")
+    result = typed(*ON_OWN, "--seed", "0", "--out", "run0", "--resume")
     assert result.exit_code == 0, result.stderr
     said = "audit.json is now audit-before-resume.json; report.html is now report-before-resume.html: made before"
     assert said in result.stderr
@@ -81,14 +69,14 @@ def test_a_run_that_goes_on_puts_aside_what_was_said_of_its_earlier_weights(here
 
 def test_a_finished_run_keeps_its_audit(here: Path) -> None:
     (here / "run0" / "audit.json").write_text("still true")
-    result = typed(*TRAIN, "--seed", "0", "--out", "run0", "--resume")
+    result = typed(*ON_OWN, "--seed", "0", "--out", "run0", "--resume")
     assert result.exit_code == 0, result.stderr
     assert (here / "run0" / "audit.json").read_text() == "still true"
 
 
 def test_a_run_begun_anew_says_that_its_audit_goes(here: Path) -> None:
     (here / "run0" / "audit.json").write_text("of before")
-    result = typed(*TRAIN, "--seed", "0", "--out", "run0", "--force")
+    result = typed(*ON_OWN, "--seed", "0", "--out", "run0", "--force")
     assert result.exit_code == 0, result.stderr
     assert "audit.json of the earlier run in run0 goes with its weights." in result.stderr
     assert not (here / "run0" / "audit.json").exists()
@@ -179,7 +167,7 @@ def test_test_rows_that_have_changed_are_told_and_noted_in_the_audit(here: Path)
 def test_a_run_does_not_go_on_with_other_test_rows(here: Path) -> None:
     other_test_rows(here)
     (here / "run0" / "result.json").unlink()
-    result = typed(*TRAIN, "--seed", "0", "--out", "run0", "--resume", "--quiet")
+    result = typed(*ON_OWN, "--seed", "0", "--out", "run0", "--resume", "--quiet")
     assert result.exit_code == 2
     assert "run0 was begun with other rows in 'test', so that its figures would be of rows" in result.stderr
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import resource
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,9 +10,8 @@ from pathlib import Path
 import pytest
 from own_case import PREDICT, Case
 from own_cases import CASES, TRAIN
-from own_faults import CONFIG
 from own_file_cases import FILE_CASES
-from people_tables import write_people
+from own_homes import moved_home, trained_home
 from typer.testing import CliRunner
 
 from csad.cli import app
@@ -21,23 +19,13 @@ from csad.cli import app
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with own.csv and a finished run on it."""
-    place = tmp_path_factory.mktemp("home")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(place)
-        write_people(place / "own.csv")
-        result = CliRunner().invoke(app, [*TRAIN[:-1], "run", "--quiet"])
-    assert result.exit_code == 0, result.output
-    return place
+    return trained_home(tmp_path_factory.mktemp("home"), "run")
 
 
 @pytest.fixture
 def here(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of it, where the user stands; the run was trained on the own.csv that is there."""
-    place = tmp_path / "here"
-    shutil.copytree(home, place)
-    config = place / CONFIG
-    config.write_text(config.read_text().replace(str(home / "own.csv"), str(place / "own.csv")))
+    """A copy of it, where the user stands."""
+    place = moved_home(home, tmp_path / "here")
     monkeypatch.chdir(place)
     monkeypatch.delenv("CSAD_DATA", raising=False)
     monkeypatch.setenv("CSAD_CACHE", str(tmp_path / "cache"))
