@@ -2,6 +2,7 @@
 
 import json
 import statistics
+import textwrap
 from pathlib import Path
 
 import searches
@@ -38,6 +39,19 @@ def speed_table():
     return searches.table(["what", "runs R", "rows N", "ms per run and iteration", "GiB", "times the textbook"], rows)
 
 
+def photos_text():
+    found = json.loads((RESULTS / "images.json").read_text())
+    about, ratios = found["environment"], found["ratios"]
+    text = f"""
+        `python benchmarks/images.py --json docs/results/images.json`: made-up photographs of {about["size"]} ×
+        {about["size"]} pixels on the GPU, ResNet-18, mini-batches of {about["batch"]}, {about["precision"]}, beside a
+        plain torch loop. {about["device"]}, torch {about["torch"]}. An epoch of CSAD takes
+        {ratios["csad_epoch_beside_vanilla"]:.2f} times vanilla's; vanilla has {ratios["vanilla_beside_plain"]:.2f}
+        times the plain loop's throughput. The cache is filled with {found["decoding"]["per_second"]:,.0f} JPEGs a
+        second."""
+    return textwrap.fill(" ".join(text.split()), 120)
+
+
 def photos_table():
     lines = json.loads((RESULTS / "images.json").read_text())["lines"]
     rows = [
@@ -58,10 +72,10 @@ def scale_table():
 
 
 def made_tables():
-    """A line for each table that a command of ours has written; "-part": not all of its rows, or columns."""
+    """A line for each table that a command of ours has written."""
     tables = [path for path in sorted(RESULTS.glob("*.json")) if is_table(path)]
     titles = {path.stem: from_json(json.loads(path.read_text())).title for path in tables}
-    lines = [f"- [{title}]({name}.md)" + ", in part" * name.endswith("-part") for name, title in titles.items()]
+    lines = [f"- [{title}]({name}.md)" for name, title in titles.items()]
     return "\n\nTables, by `csad reproduce`:\n\n" + "\n".join(lines) if lines else ""
 
 
@@ -71,13 +85,12 @@ def is_table(path):
 
 def results_page():
     timed = json.loads((RESULTS / "iteration.json").read_text())["environment"]
-    photos = json.loads((RESULTS / "images.json").read_text())
     return f"""# Results
 
 Written by `make docs` from the files beside this one. Accuracy on the test split, weights of the last epoch. Seeds
 differ in weights and in the order of mini-batches; the colours of the digits are the same in all runs (`data.seed` 0).
-We chose nothing by looking at the test split; the preset `authors` has the epochs and the λ of the authors' code, which
-looks at the test split after each epoch.
+We chose nothing by looking at the test split, unless a table says so; the preset `authors` has the epochs and the λ of
+the authors' code, which looks at the test split after each epoch.
 
 Which of the paper's claims about Colored MNIST these files bear out: [claims.md](claims.md).{made_tables()}
 
@@ -98,12 +111,7 @@ steps included, as a plain textbook program, step by step, recorded as a CUDA gr
 
 ## Photographs
 
-`python benchmarks/images.py --json docs/results/images.json`: made-up photographs of {photos["environment"]["size"]} ×
-{photos["environment"]["size"]} pixels on the GPU, ResNet-18, mini-batches of {photos["environment"]["batch"]},
-{photos["environment"]["precision"]}, beside a plain torch loop. {photos["environment"]["device"]}, torch
-{photos["environment"]["torch"]}. An epoch of CSAD takes {photos["ratios"]["csad_epoch_beside_vanilla"]:.2f} times
-vanilla's; vanilla has {photos["ratios"]["vanilla_beside_plain"]:.2f} times the plain loop's throughput. The cache is
-filled with {photos["decoding"]["per_second"]:,.0f} JPEGs a second.
+{photos_text()}
 
 {photos_table()}
 
