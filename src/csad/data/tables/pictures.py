@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from csad.data.images import ImageWarning, read_parts
 from csad.data.tables.columns import Table
 from csad.data.tables.file_columns import FileRows, broken_notices, file_names
-from csad.data.tables.preparation import VERSION, Unit
+from csad.data.tables.preparation import VERSION, Unit, read_back
 from csad.errors import InputError
 
 
@@ -56,10 +56,7 @@ class PicturePreparation:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> PicturePreparation:
         """The preparation that ``to_dict`` gave, from JSON or as it is."""
-        try:
-            if values["version"] != VERSION:
-                raise ValueError(f"its version is {values['version']}, not {VERSION}")
+        with read_back(values, "pictures"):
             told = dict(values["pictures"])
-            return cls(told["column"], int(told["size"]), tuple(told["crop"]), Unit(**told["target"]))
-        except (KeyError, TypeError, ValueError) as error:
-            raise InputError(f"The preparation of the pictures is not whole ({error}): train the run again.") from error
+            made = cls(told["column"], int(told["size"]), tuple(told["crop"]), Unit(**told["target"]))
+        return made

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -15,6 +16,17 @@ from csad.data.tables.prepared import OneHot, Scaled, X
 from csad.errors import InputError
 
 VERSION = 1
+
+
+@contextmanager
+def read_back(values: Mapping[str, Any], what: str) -> Iterator[None]:
+    """While kept values become a preparation: another version, or values that are not whole, give one sentence."""
+    try:
+        if values["version"] != VERSION:
+            raise ValueError(f"its version is {values['version']}, not {VERSION}")
+        yield
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise InputError(f"The preparation of the {what} is not whole ({error}): train the run again.") from error
 
 
 @dataclass(frozen=True)
@@ -92,13 +104,10 @@ class Preparation:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Preparation:
         """The preparation that ``to_dict`` gave, from JSON or as it is."""
-        try:
-            if values["version"] != VERSION:
-                raise ValueError(f"its version is {values['version']}, not {VERSION}")
+        with read_back(values, "table"):
             target = Unit(**{name: _number(name, value) for name, value in values["target"].items()})
-            return cls(tuple(map(_column, values["columns"])), target)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise InputError(f"The preparation of the table is not whole ({error}): train the run again.") from error
+            columns = tuple(map(_column, values["columns"]))
+        return cls(columns, target)
 
 
 _KINDS = {Scaled: "number", OneHot: "words"}

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from csad.data.images import TOLERATED
 from csad.data.tables.columns import Table, shown
 from csad.data.tables.file_columns import FileRows, broken_notices, file_names
-from csad.data.tables.preparation import VERSION, Unit
+from csad.data.tables.preparation import VERSION, Unit, read_back
 from csad.data.tables.series_files import Read, Series, read_series
 from csad.errors import InputError
 
@@ -106,17 +106,14 @@ class SeriesPreparation:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> SeriesPreparation:
         """The preparation that ``to_dict`` gave, from JSON or as it is."""
-        try:
-            if values["version"] != VERSION:
-                raise ValueError(f"its version is {values['version']}, not {VERSION}")
+        with read_back(values, "series"):
             told = dict(values["series"])
             units, target = tuple(Unit(**unit) for unit in told["units"]), Unit(**told["target"])
             channels = tuple(told["channels"])
             if len(channels) != len(units):
                 raise ValueError("its channels and their units are not as many")
-            return cls(told["column"], int(told["length"]), channels, units, bool(told["marked"]), target)
-        except (KeyError, TypeError, ValueError) as error:
-            raise InputError(f"The preparation of the series is not whole ({error}): train the run again.") from error
+            made = cls(told["column"], int(told["length"]), channels, units, bool(told["marked"]), target)
+        return made
 
 
 def fitted(series: Read, channels: tuple[str, ...]) -> Read:
