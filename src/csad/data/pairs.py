@@ -64,6 +64,11 @@ def same_sample(b: Tensor) -> Tensor:
     return _known_only(torch.eye(len(b), dtype=torch.bool, device=b.device), b)
 
 
+def of_one_class(related: Tensor, y: Tensor) -> Tensor:
+    """Ω (N, N) without the pairs of two classes, or of a class that nobody knows: they are in neither set."""
+    return torch.where((y[:, None] == y[None, :]) & known(y)[:, None], related, -1)
+
+
 def known(b: Tensor) -> Tensor:
     """Mask of the known labels, same shape as b: neither −1 nor NaN."""
     return ~torch.isnan(b) if b.is_floating_point() else b >= 0

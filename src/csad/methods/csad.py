@@ -8,8 +8,8 @@ from functools import partial
 
 from torch import Tensor
 
-from csad.data.pairs import Related
-from csad.data.samples import Task
+from csad.data.pairs import Related, of_one_class
+from csad.data.samples import Classes, Task
 from csad.errors import InputError, unknown
 from csad.information import Estimator, Similarity
 from csad.information.bounds.cs import PAIRS
@@ -27,7 +27,8 @@ from csad.registry import BOUNDS, METHODS
 class Csad(BiasBranched):
     """Cross-sample adversarial debiasing: M measures how much h_y tells of h_b, and F unlearns it.
 
-    ``pairs`` is the form of I_CS: "sum" as in the authors' code, "mean" as printed in Eq. 2.
+    ``pairs`` is the form of I_CS: "sum" as in the authors' code, "mean" as printed in Eq. 2. ``within_classes`` compares
+    only samples of one class: what h_y tells of h_b beyond what y itself tells of b, which F could not unlearn.
     """
 
     starts = ("sharpness", "scale")  # M's scales begin there
@@ -44,6 +45,7 @@ class Csad(BiasBranched):
         bound: str = "cs",
         pairs: str = "sum",
         related_by: str = "",  # Ω: the task's own rule, or one of csad.data.pairs, such as same_sample
+        within_classes: bool = False,  # not the paper's
         kind: str = "joint",
         form: str = "authors",
         walk_on: float = 0.5,  # c, the paper's
@@ -65,6 +67,9 @@ class Csad(BiasBranched):
         )
         if pairs not in PAIRS:
             raise unknown("form of I_CS", pairs, PAIRS)
+        if within_classes and not isinstance(task.target, Classes):
+            raise InputError("within_classes wants a target of classes, and here it holds numbers: put it into bins.")
+        self.within_classes = within_classes
         self.inner_steps = steps(inner_steps)
         self.related = Related(related_by) if related_by else task.related
         self.bound = partial(BOUNDS[bound], pairs=pairs) if bound == "cs" else BOUNDS[bound]
@@ -73,7 +78,10 @@ class Csad(BiasBranched):
     def shared_information(self, e: Encoded) -> Tensor:
         """I(h_y, h_b) across the pairs of Ω, as M sees it (Eq. 2)."""
         scores = self.M(self.D_y(e.h), self.D_b(e.h))
-        value: Tensor = self.bound(scores, self.related(e.b), scale=self.M.scale())
+        related = self.related(e.b)
+        if self.within_classes:
+            related = of_one_class(related, e.y)
+        value: Tensor = self.bound(scores, related, scale=self.M.scale())
         return value
 
     def schedule(self) -> tuple[Stage, ...]:
