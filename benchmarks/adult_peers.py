@@ -42,9 +42,8 @@ from csad.data.samples import Dataset, Samples
 from csad.errors import InputError
 from csad.experiments.account import environment
 from csad.experiments.build import read
-from csad.experiments.plan import experiment, own_settings
-from csad.methods.method import Course
-from csad.registry import METHODS
+from csad.experiments.plan import Plan, experiment, own_settings, resolve
+from csad.registry import DATASETS, METHODS
 from csad.training.batches import batches_per_epoch
 from csad.training.device import Way, choose_device, repeatable
 
@@ -116,14 +115,13 @@ class Ours:
 
 
 class Theirs:
-    """fairlearn's adversarial classifier on torch, with net and training as in adult.toml."""
+    """fairlearn's adversarial classifier on torch, with net and training as ours has them."""
 
     name = "fairlearn"
 
-    def __init__(self, weights: Sequence[float], device: torch.device) -> None:
-        file = experiment("adult")
-        self.weights, self.device, self.course = weights, device, Course(**file["train"])
-        widths = [*file["net"]["hidden"], file["net"]["branch"]]
+    def __init__(self, weights: Sequence[float], plan: Plan, device: torch.device) -> None:
+        self.weights, self.device, self.course = weights, device, plan.course()
+        widths = [*plan.net["hidden"], plan.net["branch"]]
         self.hidden = [layer for width in widths for layer in (width, "relu")]  # it adds one output and a sigmoid
 
     def try_all(self, split: int, held_out: Dataset) -> Mapping[float, Predict]:
@@ -321,7 +319,8 @@ def main() -> None:
     try:
         device = choose_device(options.device)
         ours = Ours(options.method, options.weights, options.data_root, options.device)
-        theirs = Theirs(options.alphas, device)
+        plan = resolve(options.method, DATASETS["adult"], experiment("adult"), {})
+        theirs = Theirs(options.alphas, plan, device)
         found = compare(ours, theirs, options.splits, options.data_root)
     except InputError as error:
         stop(str(error))

@@ -220,7 +220,8 @@ Written by `make docs` from `fairface-search/`; the sweeps are declared in its `
 set and on the test set, trained on EB1 and on EB2. In EB1 and EB2 no photo is against the bias, so nothing held out of
 them could judge: settings are chosen here, by the highest mean of all four figures, and taken as they are for WIKI,
 whose photos have no say. FairFace's own table is therefore not one of unseen photos, and says so. What a sweep does not
-set is as `csad train fairface` has it.
+set is as `csad train fairface` has it. Files of weights are made by `python benchmarks/face_weights.py`, of CelebA's
+attributes but for gender and age; with `--attributes plain` of those that by their names go with neither.
 """
 
 CELEBA = """# Settings tried on the part of CelebA

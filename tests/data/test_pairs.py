@@ -5,7 +5,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from csad.data.pairs import Related, known, near_bias, same_bias, same_sample
+from csad.data.pairs import Related, known, near_bias, of_one_class, same_bias, same_sample
 from csad.errors import InputError
 
 TRIPLE = st.tuples(*[st.integers(0, 7)] * 3)
@@ -24,6 +24,19 @@ def test_near_bias_by_hand() -> None:
 def test_near_bias_has_a_tolerance_for_each_column() -> None:
     b = torch.tensor([[30.0, 0.0], [34.5, 0.0], [36.0, 0.0], [30.0, 1.0]])
     assert near_bias(b, (5, 0))[0].tolist() == [1, 1, 0, 0]
+
+
+def test_pairs_of_two_classes_or_of_an_unknown_one_are_in_neither_set() -> None:
+    related = same_bias(torch.tensor([[0], [0], [1], [0], [-1]]))
+    one_class = of_one_class(related, torch.tensor([0, 0, 0, 1, 0]))
+    assert one_class.tolist() == [
+        [1, 1, 0, -1, -1],
+        [1, 1, 0, -1, -1],
+        [0, 0, 1, -1, -1],
+        [-1, -1, -1, 1, -1],
+        [-1, -1, -1, -1, -1],
+    ]
+    assert of_one_class(related[:3, :3], torch.tensor([-1, 2, -1])).tolist() == [[-1, -1, -1], [-1, 1, -1], [-1] * 3]
 
 
 def test_same_sample_by_hand() -> None:

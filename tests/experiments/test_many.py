@@ -125,6 +125,7 @@ KINDS = {
     "inner_steps": (1, 2),
     "bound": ("cs", "jsd"),
     "related_by": ("", "same_sample"),
+    "within_classes": (False, True),
     "walk_on": (0.3, 0.5),
 }
 

@@ -54,6 +54,19 @@ def test_a_preset_wins_over_the_file_and_leaves_the_rest() -> None:
     assert plan(preset="deep").net["hidden"] == (8, 8)
 
 
+def test_a_method_may_be_trained_otherwise_than_the_rest_unless_the_preset_or_the_user_says_how() -> None:
+    own = {"csad": {"debias_weight": 2.0, "train": {"epochs": 9, "decay": 0.5}, "net": {"branch": 4}}}
+    quick = {"train": {"epochs": 2}, "methods": {"csad": {"train": {"rate": 0.5}}, "kim": {"train": {"rate": 0.1}}}}
+    file = FILE | {"methods": own, "presets": {"quick": quick}}
+    csad, others = (resolve(method, toy_table, file, {}) for method in ("csad", "vanilla"))
+    assert (csad.train["epochs"], csad.train["decay"], csad.train["rate"], csad.net["branch"]) == (9, 0.5, 1e-3, 4)
+    assert (others.train["epochs"], others.train["decay"], others.net["branch"]) == (7, Course().decay, 16)
+    assert (csad.settings["debias_weight"], csad.settings.keys() & {"train", "net"}) == (2.0, set())
+    short = resolve("csad", toy_table, file, {}, "quick")
+    assert (short.train["epochs"], short.train["decay"], short.train["rate"]) == (2, 0.5, 0.5)
+    assert resolve("csad", toy_table, file, {"train.epochs": 1}).train["epochs"] == 1
+
+
 def test_what_the_user_gives_wins_over_the_preset() -> None:
     found = plan(preset="quick", train__epochs="4", inner_steps="5", rows=20)
     assert (found.train["epochs"], found.settings["inner_steps"], found.data["rows"]) == (4, 5, 20)

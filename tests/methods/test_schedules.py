@@ -82,6 +82,7 @@ def test_the_preset_of_the_authors_is_their_codes():
         "bound": "cs",
         "pairs": "sum",
         "related_by": "",
+        "within_classes": False,
         "kind": "joint",
         "form": "authors",
         "walk_on": 0.5,

@@ -37,7 +37,8 @@ HANDED = {
     "settings": ("task", "nets", "course"),
     "bound": ("scores", "related", "scale"),
 }
-SECTIONS = ("data", "net", "train", "settings")  # the last holds the method's own
+SHARED = ("data", "net", "train")  # what all methods have settings of
+SECTIONS = (*SHARED, "settings")  # the last holds the method's own
 
 
 @dataclass(frozen=True)
@@ -151,14 +152,16 @@ def _allowed(method: str, data: Any, backbone: Any) -> dict[str, dict[str, inspe
 
 
 def _from_file(file: Mapping[str, Any], method: str, preset: str) -> dict[str, dict[str, Any]]:
-    """The sections of a task's file, with a preset laid over them."""
+    """The sections of a task's file, then what it has for this method, then a preset's in the same way."""
     presets = file.get("presets", {})
     if preset and preset not in presets:
         raise unknown("preset", preset, presets)
-    layers = (file, presets.get(preset, {}))
-    chosen = {section: _overlaid(layer.get(section, {}) for layer in layers) for section in SECTIONS[:3]}
-    chosen["settings"] = _overlaid(layer.get("methods", {}).get(method, {}) for layer in layers)
-    return chosen
+    layers = []
+    for layer in (file, presets.get(preset, {})):
+        own = layer.get("methods", {}).get(method, {})
+        shared = {name: own[name] for name in SHARED if name in own}  # a method that is trained otherwise than the rest
+        layers += [layer, shared, {"settings": {name: own[name] for name in own if name not in SHARED}}]
+    return {section: _overlaid(layer.get(section, {}) for layer in layers) for section in SECTIONS}
 
 
 def _overlaid(layers: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
@@ -201,7 +204,7 @@ def _place(key: str, allowed: Mapping[str, Mapping[str, Any]]) -> tuple[str, str
     section, dot, name = key.rpartition(".")
     if dot:
         if section not in allowed:
-            raise unknown("section of settings", section, SECTIONS[:3])
+            raise unknown("section of settings", section, SHARED)
         if name not in allowed[section]:
             raise unknown(f"setting of {section}", name, allowed[section])
         return section, name

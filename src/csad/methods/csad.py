@@ -27,8 +27,8 @@ from csad.registry import BOUNDS, METHODS
 class Csad(BiasBranched):
     """Cross-sample adversarial debiasing: M measures how much h_y tells of h_b, and F unlearns it.
 
-    ``pairs`` is the form of I_CS: "sum" as in the authors' code, "mean" as printed in Eq. 2. ``within_classes`` compares
-    only samples of one class: what h_y tells of h_b beyond what y itself tells of b, which F could not unlearn.
+    ``pairs`` is the form of I_CS: "sum" as in the authors' code, "mean" as printed in Eq. 2. With ``within_classes``
+    only samples of one class are compared: what h_y tells of h_b beyond what y itself tells of b.
     """
 
     starts = ("sharpness", "scale")  # M's scales begin there
