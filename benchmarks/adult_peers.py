@@ -42,7 +42,7 @@ from csad.data.samples import Dataset, Samples
 from csad.errors import InputError
 from csad.experiments.account import environment
 from csad.experiments.build import read
-from csad.experiments.plan import Plan, experiment, own_settings, resolve
+from csad.experiments.plan import experiment, own_settings, resolve
 from csad.registry import DATASETS, METHODS
 from csad.training.batches import batches_per_epoch
 from csad.training.device import Way, choose_device, repeatable
@@ -115,11 +115,12 @@ class Ours:
 
 
 class Theirs:
-    """fairlearn's adversarial classifier on torch, with net and training as ours has them."""
+    """fairlearn's adversarial classifier on torch, with the net and the length of training of a method of ours."""
 
     name = "fairlearn"
 
-    def __init__(self, weights: Sequence[float], plan: Plan, device: torch.device) -> None:
+    def __init__(self, weights: Sequence[float], method: str, device: torch.device) -> None:
+        plan = resolve(method, DATASETS["adult"], experiment("adult"), {})
         self.weights, self.device, self.course = weights, device, plan.course()
         widths = [*plan.net["hidden"], plan.net["branch"]]
         self.hidden = [layer for width in widths for layer in (width, "relu")]  # it adds one output and a sigmoid
@@ -319,8 +320,7 @@ def main() -> None:
     try:
         device = choose_device(options.device)
         ours = Ours(options.method, options.weights, options.data_root, options.device)
-        plan = resolve(options.method, DATASETS["adult"], experiment("adult"), {})
-        theirs = Theirs(options.alphas, plan, device)
+        theirs = Theirs(options.alphas, options.method, device)
         found = compare(ours, theirs, options.splits, options.data_root)
     except InputError as error:
         stop(str(error))

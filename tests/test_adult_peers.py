@@ -84,10 +84,11 @@ def test_gender_and_race_are_one_column_of_four_classes(peers):
     assert peers.one_column(np.array([[0, 0], [0, 1], [1, 0], [1, 1]])).tolist() == [0, 1, 2, 3]
 
 
-def test_fairlearn_takes_as_many_steps_as_our_target_branch_or_a_few_more(peers, fairlearn):
-    theirs, train = peers.Theirs([1.0], torch.device("cpu")), made_up_adult().train
+@pytest.mark.parametrize("method", ["vanilla", "csad"])
+def test_fairlearn_takes_as_many_steps_as_our_target_branch_or_a_few_more(peers, fairlearn, method):
+    theirs, train = peers.Theirs([1.0], method, torch.device("cpu")), made_up_adult().train
     model = theirs.fit(train, 1.0).__self__
-    ours = csad.train("adult", "vanilla", device="cpu").result["target_updates"]
+    ours = csad.train("adult", method, device="cpu").result["target_updates"]
     rows = len(peers.balanced_rows(train.y.numpy()))
     assert ours <= model.n_iter_ < ours + np.ceil(rows / theirs.course.batch_size)
     widths = [layer.out_features for layer in model.backendEngine_.predictor_model.layers_ if hasattr(layer, "weight")]
@@ -96,7 +97,7 @@ def test_fairlearn_takes_as_many_steps_as_our_target_branch_or_a_few_more(peers,
 
 
 def test_fairlearn_is_repeatable_and_leaves_torchs_random_numbers_alone(peers, fairlearn):
-    theirs, dataset = peers.Theirs([1.0], torch.device("cpu")), made_up_adult()
+    theirs, dataset = peers.Theirs([1.0], "vanilla", torch.device("cpu")), made_up_adult()
     before, x = torch.random.get_rng_state(), dataset.splits["test"].x.numpy()
     once, again = (theirs.fit(dataset.train, 1.0).__self__._raw_predict(x) for _ in range(2))
     assert np.array_equal(once, again)
