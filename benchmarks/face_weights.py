@@ -11,7 +11,6 @@ told.
 from __future__ import annotations
 
 import argparse
-import math
 from pathlib import Path
 
 import torch
@@ -22,6 +21,8 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 from csad.data.given_files import find_given
 from csad.data.samples import Dataset, Samples
 from csad.data.sets.celeba import FILES, HOME
+from csad.data.sets.celeba_lists import attribute_names
+from csad.nets.backbones.resnet import WIDTHS
 from csad.nets.layers import ImageNetPixels
 from csad.registry import BACKBONES, DATASETS
 
@@ -35,51 +36,47 @@ KINDS = ("others", "plain")  # all but gender and age, or those that go with nei
 SIZE, BATCH, RATE, DECAY = 128, 128, 1e-3, 5e-4
 
 
-def all_others(data_root: Path | None) -> tuple[str, ...]:
-    """The names in CelebA's list, but for gender and age."""
+def told_of(kind: str, data_root: Path | None) -> tuple[str, ...]:
+    """The attributes that are learned."""
+    if kind == "plain":
+        return PLAIN
     (listed,) = find_given(FILES[1:2], "celeba", HOME, data_root)
-    header = listed.read_text(encoding="latin-1").splitlines()[1]
-    return tuple(name for name in header.split() if name not in GENDER_AND_AGE)
+    return tuple(name for name in attribute_names(listed) if name not in GENDER_AND_AGE)
 
 
-def answers(samples: Samples, device: torch.device) -> tuple[Tensor, Tensor]:
-    """Pixels as bytes (n, 3, size, size), and 0 or 1 for each attribute (n, attributes)."""
-    y = torch.cat([torch.as_tensor(samples.y)[:, None], torch.as_tensor(samples.b)], 1)
-    return torch.as_tensor(samples.x).to(device), y.to(device, torch.float32)
+def answers(samples: Samples) -> Tensor:
+    """0 or 1 for each attribute (n, attributes)."""
+    return torch.cat([samples.y[:, None], samples.b], 1).float()
 
 
-def as_seen(x: Tensor) -> Tensor:
-    """Bytes on the scale −1 … 1, on which every net here gets its pixels."""
-    return x.float().div(127.5).sub(1)
-
-
-def train(net: nn.Module, head: nn.Module, x: Tensor, y: Tensor, epochs: int) -> None:
+def train(net: nn.Module, faces: Dataset, device: torch.device, epochs: int) -> None:
     """AdamW, its rate falling to nothing along a cosine; half of the images are flipped."""
-    optimiser = torch.optim.AdamW([*net.parameters(), *head.parameters()], RATE, weight_decay=DECAY)
-    steps = epochs * (len(x) // BATCH)
-    scheduler = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: 0.5 + 0.5 * math.cos(math.pi * step / steps))
+    assert faces.vary is not None
+    samples, truth = faces.train.to(device), answers(faces.train).to(device)
+    optimiser = torch.optim.AdamW(net.parameters(), RATE, weight_decay=DECAY)
+    batches = len(samples) // BATCH
+    scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, epochs * batches)
     for epoch in range(epochs):
         total = 0.0
-        order = torch.randperm(len(x), device=x.device)
-        for rows in order[: len(x) // BATCH * BATCH].view(-1, BATCH):
-            flipped = torch.rand(len(rows), 1, 1, 1, device=x.device) < 0.5
-            pixels = as_seen(x[rows])
-            with torch.autocast(x.device.type, torch.bfloat16):
-                out = head(net(torch.where(flipped, pixels.flip(-1), pixels)))
-            loss = binary_cross_entropy_with_logits(out.float(), y[rows])
+        for rows in torch.randperm(len(samples), device=device)[: batches * BATCH].view(batches, BATCH):
+            noise = torch.rand(BATCH, faces.vary.numbers, device=device)
+            with torch.autocast(device.type, torch.bfloat16):
+                out = net(faces.vary(faces.view(samples.x[rows]), noise))
+            loss = binary_cross_entropy_with_logits(out.float(), truth[rows])
             optimiser.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
             optimiser.step()
             scheduler.step()
             total += float(loss.detach())
-        print(f"epoch {epoch + 1}/{epochs}: loss {total / (len(x) // BATCH):.4f}", flush=True)
+        print(f"epoch {epoch + 1}/{epochs}: loss {total / batches:.4f}", flush=True)
 
 
 @torch.no_grad()
-def accuracy(net: nn.Module, head: nn.Module, x: Tensor, y: Tensor) -> float:
-    """The mean over attributes of how often each is told right."""
-    told = [head(net(as_seen(x[start : start + 512]))) > 0 for start in range(0, len(x), 512)]
-    return float((torch.cat(told) == (y > 0)).float().mean())
+def accuracy(net: nn.Module, faces: Dataset, device: torch.device) -> float:
+    """The mean over attributes of how often each is told right of a test image."""
+    samples = faces.splits["test"].to(device)
+    told = [net(faces.view(x)) > 0 for x in torch.split(samples.x, BATCH)]
+    return float((torch.cat(told) == (answers(samples) > 0)).float().mean())
 
 
 def main() -> None:
@@ -94,21 +91,21 @@ def main() -> None:
     options = parser.parse_args()
     device = torch.device(options.device)
     torch.manual_seed(0)
-    names = PLAIN if options.attributes == "plain" else all_others(options.data_root)
+    names = told_of(options.attributes, options.data_root)
     faces: Dataset = DATASETS["celeba"](
         target=names[0], bias=names[1:], size=options.size, data_root=options.data_root
     )  # fmt: skip
-    net = BACKBONES["resnet18"](faces.task.shape, features=0).to(device)
-    net.pixels = ImageNetPixels().to(device)  # as a net sees them whose weights come from a file
-    head = nn.Linear(512, len(names)).to(device)
-    x, y = answers(faces.train, device)
-    train(net.train(), head, x, y, options.epochs)
-    net.eval()
-    x, y = answers(faces.splits["test"], device)
-    commonest = float(torch.maximum(y.mean(0), 1 - y.mean(0)).mean())
-    print(f"accuracy {accuracy(net, head, x, y):.4f}, of the commoner answers alone {commonest:.4f}")
+    if len(faces.train) < BATCH:
+        raise SystemExit(f"At least {BATCH} training images are wanted, and there are {len(faces.train)}.")
+    F = BACKBONES["resnet18"](faces.task.shape, features=0)
+    F.pixels = ImageNetPixels()  # as a net sees them whose weights come from a file
+    net = nn.Sequential(F, nn.Linear(WIDTHS[-1], len(names))).to(device)
+    train(net.train(), faces, device, options.epochs)
+    commoner = answers(faces.splits["test"]).mean(0)
+    alone = float(torch.maximum(commoner, 1 - commoner).mean())
+    print(f"accuracy {accuracy(net.eval(), faces, device):.4f}, of the commoner answers alone {alone:.4f}")
     options.out.parent.mkdir(parents=True, exist_ok=True)
-    save_file({name: value.cpu().contiguous() for name, value in net.state_dict().items()}, options.out)
+    save_file({name: value.cpu().contiguous() for name, value in F.state_dict().items()}, options.out)
     print(options.out)
 
 

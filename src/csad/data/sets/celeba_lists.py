@@ -41,12 +41,7 @@ def read_lists(attributes: Path, partition: Path, wanted: Sequence[str]) -> Face
 def read_attributes(path: Path, wanted: Sequence[str]) -> tuple[list[str], NDArray[np.int64]]:
     """The names of the images and their values (n, wanted); the file says how many there are, and what of them."""
     lines = _lines(path)
-    count = " ".join(next(lines, (1, []))[1])
-    if not count.isdecimal():
-        raise _broken(path, f"starts with {reprlib.repr(count)} where the number of images is wanted")
-    header = next(lines, (2, []))[1]
-    if len(set(header)) != ATTRIBUTES or len(header) != ATTRIBUTES:
-        raise _broken(path, f"has {len(header)} words in line 2 where the names of {ATTRIBUTES} attributes are wanted")
+    count, header = _head(path, lines)
     for attribute in wanted:
         if attribute not in header:
             raise unknown("attribute of CelebA", attribute, header)
@@ -57,9 +52,14 @@ def read_attributes(path: Path, wanted: Sequence[str]) -> tuple[list[str], NDArr
             wrong = f"{len(words)} words in line {number} where a name and {ATTRIBUTES} values are wanted"
             raise _broken(path, f"has {wrong}")
         found[words[0]] = [_code(path, number, words[place], VALUES) for place in places]
-    if len(found) != int(count):
-        raise _broken(path, f"has {len(found):,} images where its first line says {int(count):,}")
+    if len(found) != count:
+        raise _broken(path, f"has {len(found):,} images where its first line says {count:,}")
     return list(found), np.array(list(found.values()), dtype=np.int64).reshape(len(found), len(places))
+
+
+def attribute_names(path: Path) -> list[str]:
+    """The names of all attributes, in the order of the file."""
+    return _head(path, _lines(path))[1]
 
 
 def read_partition(path: Path) -> dict[str, int]:
@@ -70,6 +70,17 @@ def read_partition(path: Path) -> dict[str, int]:
             raise _broken(path, f"has {len(words)} words in line {number} where a name and a part are wanted")
         found[words[0]] = _code(path, number, words[1], PARTS)
     return found
+
+
+def _head(path: Path, lines: Iterator[Line]) -> tuple[int, list[str]]:
+    """How many images there are, and the names of their attributes: the first two lines of list_attr_celeba.txt."""
+    count = " ".join(next(lines, (1, []))[1])
+    if not count.isdecimal():
+        raise _broken(path, f"starts with {reprlib.repr(count)} where the number of images is wanted")
+    header = next(lines, (2, []))[1]
+    if len(set(header)) != ATTRIBUTES or len(header) != ATTRIBUTES:
+        raise _broken(path, f"has {len(header)} words in line 2 where the names of {ATTRIBUTES} attributes are wanted")
+    return int(count), header
 
 
 def _lines(path: Path) -> Iterator[Line]:
