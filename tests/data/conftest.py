@@ -8,6 +8,8 @@ from threading import Thread
 
 import pytest
 
+from csad.data.sets.adult_table import Table, read_table
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 
@@ -19,6 +21,11 @@ def mnist_root() -> Path:
 @pytest.fixture(scope="session")
 def adult_root() -> Path:
     return root_of("Adult", "adult", "adult.data")
+
+
+@pytest.fixture
+def adult_table(adult_root: Path) -> Table:
+    return read_table(adult_root / "adult" / "adult.data", adult_root / "adult" / "adult.test")
 
 
 @pytest.fixture(scope="session")

@@ -1,48 +1,20 @@
-"""ResNet-18: its names, sizes and formulas by a separate transcription, its BatchNorm at rest, alone and stacked."""
+"""ResNet-18: its names, sizes and formulas by a separate transcription."""
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from stacking import apart, assert_like_single, planned, stacked
+from resnets import SMALL, drawn, lived, norms, resnet
 from torch import Tensor, nn
 
-from csad.data.sets.toys import toy_image
 from csad.errors import InputError
 from csad.experiments.plan import experiment, resolve
-from csad.experiments.train import train
 from csad.nets.backbones.resnet import Block
-from csad.nets.parts import Nets, Sizes, make_backbone
+from csad.nets.parts import Nets, Sizes
 from csad.registry import BACKBONES
-from csad.training.stack import Alone, why_not_stacked
-
-SMALL = (3, 32, 32)
-SHORT = {"target_epochs": 1, "bias_epochs": 1, "estimator_epochs": 1, "epochs": 1}
-
-
-def resnet(shape: tuple[int, ...] = SMALL, **settings: Any) -> Any:
-    return make_backbone("resnet18", shape, settings)
-
-
-def norms(net: nn.Module) -> dict[str, nn.BatchNorm2d]:
-    return {name: part for name, part in net.named_modules() if isinstance(part, nn.BatchNorm2d)}
-
-
-def drawn(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float64) -> Tensor:
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=dtype)
-
-
-def lived(net: nn.Module) -> nn.Module:
-    """The net with statistics and weights of BatchNorm that are not those of a fresh one."""
-    for k, norm in enumerate(norms(net).values()):
-        for j, values in enumerate((norm.running_mean, norm.running_var, norm.weight.data, norm.bias.data)):
-            values.copy_(drawn(*values.shape, seed=10 * k + j).abs() + 0.5)
-    return net
 
 
 def torchvisions_names() -> Iterator[str]:
@@ -247,109 +219,3 @@ def test_its_settings_can_be_written_as_words() -> None:
     own = {"features": 32, "last_relu": False, "stem": "small", "weights": "", "batch_norm": "auto"}
     assert plan.sizes().settings == own
     assert "resnet18" in BACKBONES
-
-
-# BatchNorm: it learns, or it rests.
-
-
-def learns(net: Any) -> bool:
-    """Whether a mini-batch in train mode leaves its mark on every statistic, and every scale may move."""
-    before = {name: norm.running_mean.clone() for name, norm in norms(net).items()}
-    with torch.no_grad():
-        net.train()(drawn(2, *SMALL, dtype=torch.float32))
-    marked = {not torch.equal(norm.running_mean, before[name]) for name, norm in norms(net).items()}
-    movable = {norm.weight.requires_grad and norm.bias.requires_grad for norm in norms(net).values()}
-    assert len(marked) == 1
-    assert marked == movable == {norm.training for norm in norms(net).values()}
-    return marked.pop()
-
-
-def test_batch_norm_learns_until_it_is_put_to_rest_and_no_longer() -> None:
-    net = resnet()
-    assert learns(net)
-    assert net.rest()
-    assert not learns(net)
-    assert not net.rest()
-    assert not learns(copy.deepcopy(net))
-    assert net.training
-    assert all(weight.requires_grad for name, weight in net.named_parameters() if "conv" in name or "last" in name)
-
-
-@pytest.mark.parametrize(("policy", "at_first"), [("learns", True), ("frozen", False)])
-def test_batch_norm_learns_always_or_never_where_that_is_asked_for(policy: str, at_first: bool) -> None:
-    net = resnet(batch_norm=policy)
-    assert learns(net) is at_first
-    assert not net.rest()
-    assert learns(net) is at_first
-
-
-def test_at_rest_a_mini_batch_is_encoded_row_by_row() -> None:
-    net = resnet().double()
-    net(drawn(4, *SMALL))
-    net.rest()
-    x = drawn(3, *SMALL, seed=1)
-    with torch.no_grad():
-        torch.testing.assert_close(net.train()(x)[:2], net.eval()(x[:2]))
-
-
-@pytest.fixture(scope="module")
-def imagenet(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A file as torchvision's weights are, from a net of our own."""
-    torch.manual_seed(4)
-    state = lived(resnet(features=0)).state_dict()
-    file = tmp_path_factory.mktemp("weights") / "imagenet.pth"
-    torch.save({**state, "fc.weight": torch.ones(1000, 512), "fc.bias": torch.ones(1000)}, file)
-    return file
-
-
-@pytest.mark.parametrize(("policy", "learning"), [("auto", False), ("frozen", False), ("learns", True)])
-def test_with_weights_from_a_file_batch_norm_is_frozen_unless_told_to_learn(
-    imagenet: Path, policy: str, learning: bool
-) -> None:
-    net = resnet(weights=str(imagenet), batch_norm=policy)
-    assert not net.rest()
-    assert learns(net) is learning
-
-
-def test_with_weights_from_a_file_pixels_are_on_imagenets_scale(imagenet: Path) -> None:
-    plain, taken = resnet(), resnet(weights=str(imagenet))
-    x = torch.rand(2, 3, 32, 32) * 2 - 1
-    assert plain.pixels(x) is x
-    shown = taken.pixels(x)
-    # By hand: a pixel of 0 in −1 … 1 is .5, which is (.5 − .485) / .229 of red.
-    assert float(taken.pixels(torch.zeros(1, 3, 32, 32))[0, 0, 0, 0]) == pytest.approx(0.015 / 0.229)
-    assert torch.allclose(shown[:, 2], ((x[:, 2] + 1) / 2 - 0.406) / 0.225)
-    assert not any(name.startswith("pixels") for name in taken.state_dict())
-
-
-def test_training_from_a_file_of_weights_moves_all_but_batch_norm(imagenet: Path) -> None:
-    settings = {**SHORT, "backbone": "resnet18", "weights": str(imagenet)}
-    F = train(toy_image(rows=16), "csad", settings=settings).method.F.state_dict()
-    for name, value in torch.load(imagenet, weights_only=True).items():
-        if not name.startswith("fc."):
-            assert torch.equal(F[name], value) is ("bn" in name or "downsample.1" in name), name
-
-
-@pytest.mark.parametrize("policy", ["auto", "frozen"])
-def test_runs_can_be_stacked_whether_batch_norm_learns_or_rests(policy: str) -> None:
-    _, method = planned(toy_image(rows=16), "vanilla", net__backbone="resnet18", net__batch_norm=policy)
-    before = copy.deepcopy(method.F.state_dict())
-    assert why_not_stacked(method) == ""
-    assert all(torch.equal(value, before[name]) for name, value in method.F.state_dict().items())
-    moving = Alone(method).weights("F")
-    assert ("bn1.weight" in moving) is (policy == "auto")
-    assert "layer1.0.conv1.weight" in moving
-
-
-@pytest.mark.usefixtures("double")
-@pytest.mark.parametrize("policy", ["learns", "frozen"])
-def test_stacked_runs_are_what_they_are_alone(heard: Any, policy: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("csad.nets.backbones.resnet.WIDTHS", (4, 4, 6, 8))  # else it takes half a minute
-
-    def pairs() -> list[Any]:
-        settings = {"net__backbone": "resnet18", "net__batch_norm": policy, "train__epochs": 1}
-        return [planned(toy_image(rows=16, seed=seed), "vanilla", seed, **settings) for seed in (1, 2)]
-
-    training = stacked(pairs(), heard, [1, 2])
-    assert apart(training)
-    assert_like_single(training, pairs(), heard, [1, 2])
