@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import functools
 import io
-import os
 import tarfile
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
-import pytest
 from PIL import Image
 
 KINDS = ("folder", "zip", "deflated.zip", "tar", "tar.gz", "tgz")
@@ -83,11 +81,3 @@ def as_tar(path: Path, files: Mapping[str, bytes]) -> Path:
             info.size = len(data)
             archive.addfile(info, io.BytesIO(data))
     return path
-
-
-def find_real(name: str, folder: str, file: str) -> Path:
-    """The folder of real data; a test that asks for it is skipped where it is not there."""
-    root = Path(os.environ.get("CSAD_DATA") or Path(__file__).resolve().parents[3] / "shared" / "data")
-    if not (root / folder / file).is_file():
-        pytest.skip(f"{name} is not here: set CSAD_DATA to the folder that holds {folder}/")
-    return root / folder

@@ -1,16 +1,14 @@
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 
 import pytest
+from real_data import root_of
 
 from csad.data.sets.adult_table import Table, read_table
-
-REPOSITORY = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="session")
@@ -31,14 +29,6 @@ def adult_table(adult_root: Path) -> Table:
 @pytest.fixture(scope="session")
 def wiki_root() -> Path:
     return root_of("WIKI", "wiki", "wiki.mat")
-
-
-def root_of(name: str, folder: str, file: str) -> Path:
-    """The data root, if the file lies in that folder there; a test that asks for it is skipped otherwise."""
-    root = Path(os.environ.get("CSAD_DATA") or REPOSITORY.parent / "shared" / "data")
-    if not (root / folder / file).is_file():
-        pytest.skip(f"{name} is not here: set CSAD_DATA to the folder that holds {folder}/")
-    return root
 
 
 class Mirror:

@@ -13,8 +13,9 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from picture_files import KINDS, as_file, as_folder, as_zip, broken_pictures, find_real, picture, pictures, stored
+from picture_files import KINDS, as_file, as_folder, as_zip, broken_pictures, picture, pictures, stored
 from PIL import Image
+from real_data import root_of
 
 from csad.data import archives, decoding
 from csad.data.decoding import Decoder
@@ -312,7 +313,7 @@ def test_parts_are_stretches_of_one_file_and_know_their_own_broken_pictures(tmp_
 
 @pytest.mark.parametrize(("folder", "archive"), [("celeba", "img_align_celeba.zip"), ("fairface", "images.zip")])
 def test_real_pictures_are_decoded_from_the_archive_as_it_is(folder: str, archive: str) -> None:
-    source = find_real(folder, folder, archive) / archive
+    source = root_of(folder, folder, archive) / folder / archive
     with zipfile.ZipFile(source) as opened:
         names = opened.namelist()[:200]
         first = Image.open(opened.open(names[7])).convert("RGB")

@@ -19,7 +19,8 @@ from celeba_files import (
     write_celeba,
     written,
 )
-from picture_files import as_folder, as_zip, find_real
+from picture_files import as_folder, as_zip
+from real_data import root_of
 
 import csad
 from csad.data.check import check_trainable
@@ -245,7 +246,7 @@ def test_a_file_that_is_missing_is_named_with_where_to_get_it_and_where_to_put_i
 
 
 def test_the_lists_at_hand_hold_the_cells_that_are_known_of_them() -> None:
-    place = find_real("CelebA", "celeba", "list_attr_celeba.txt")
+    place = root_of("CelebA", "celeba", "list_attr_celeba.txt") / "celeba"
     faces = read_lists(place / "list_attr_celeba.txt", place / "list_eval_partition.txt", ("Blond_Hair", "Male"))
     if len(faces.names) != 17_476:
         pytest.skip("this is another part of CelebA than the one whose cells are known")
@@ -256,7 +257,7 @@ def test_the_lists_at_hand_hold_the_cells_that_are_known_of_them() -> None:
 
 
 def test_a_net_learns_from_some_real_faces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = find_real("CelebA", "celeba", "img_align_celeba.zip")
+    real = root_of("CelebA", "celeba", "img_align_celeba.zip") / "celeba"
     monkeypatch.setenv("CSAD_CACHE", str(tmp_path / "cache"))
     place = tmp_path / "celeba"
     place.mkdir()

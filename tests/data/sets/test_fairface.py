@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from picture_files import as_folder, as_zip, find_real, picture
+from picture_files import as_folder, as_zip, picture
+from real_data import root_of
 
 from csad.data.check import check_trainable
 from csad.data.decoding import Decoder
@@ -200,7 +201,7 @@ def test_a_file_that_is_missing_is_named_with_where_to_get_it(root: Path, file: 
 
 
 def test_some_real_faces_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = find_real("FairFace", "fairface", "images.zip")
+    real = root_of("FairFace", "fairface", "images.zip") / "fairface"
     monkeypatch.setenv("CSAD_CACHE", str(tmp_path / "cache"))
     (tmp_path / "fairface").mkdir()
     (tmp_path / "fairface" / "images.zip").symlink_to(real / "images.zip")
