@@ -16,7 +16,8 @@ from own_data import toy_table
 
 from csad.errors import InputError
 from csad.experiments.reproduce import reproduce as reproduce_anywhere
-from csad.report.tables import ResultTable, as_json, as_latex, as_markdown, from_json
+from csad.report.latex import as_latex
+from csad.report.tables import ResultTable, as_json, as_markdown, from_json
 
 
 def reproduce(name: str, **options: Any) -> ResultTable:

@@ -9,7 +9,8 @@ from dataclasses import replace
 
 import pytest
 
-from csad.report.tables import Cell, ResultTable, as_json, as_latex, as_markdown, as_rows, captions, cell_of, from_json
+from csad.report.latex import as_latex
+from csad.report.tables import Cell, ResultTable, as_json, as_markdown, as_rows, captions, cell_of, from_json
 
 WILD = r"a_b 50 % & #1 {x} ~y ^z \n $5 |p| <q> [r] *s* __t__ &lt; σ²⁰ 漢 -- …"
 TABLE = ResultTable(

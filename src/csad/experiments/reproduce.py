@@ -18,7 +18,8 @@ from csad.experiments.probing import LEAKAGE
 from csad.experiments.table import Row, Table, read_table
 from csad.experiments.wanted import Ready, Wanted
 from csad.report.distribution import distribution
-from csad.report.tables import ResultTable, as_json, as_latex, as_markdown, cell_of
+from csad.report.latex import as_latex
+from csad.report.tables import ResultTable, as_json, as_markdown, cell_of
 from csad.report.tradeoff import tradeoff
 
 
