@@ -42,11 +42,11 @@ def bootstrap(
         raise InputError(f"An interval needs 1 repeat or more and a level between 0 and 1, not {repeats} and {level}.")
     rows, generator = _common_length(arrays), np.random.default_rng(seed)
     units = None if same is None else np.unique(same, return_inverse=True)[1]
-    chosen = (_drawn(rows, units, generator) for _ in range(repeats))
+    chosen = (drawn_rows(rows, units, generator) for _ in range(repeats))
     draws = [figure(*(array[index] for array in arrays)) for index in chosen]
     by_name = [draw if isinstance(draw, Mapping) else {"": draw} for draw in draws]
     names = dict.fromkeys(name for draw in by_name for name in draw)
-    spread = {name: _percentiles([draw[name] for draw in by_name if name in draw], level) for name in names}
+    spread = {name: percentiles([draw[name] for draw in by_name if name in draw], level) for name in names}
     found = {name: interval for name, interval in spread.items() if interval is not None}
     if isinstance(draws[0], Mapping):
         return found
@@ -103,8 +103,8 @@ def bootstrap_difference(
     return found
 
 
-def _drawn(rows: int, units: NDArray[np.integer] | None, generator: np.random.Generator) -> NDArray[np.integer]:
-    """As many rows as there are, or as many units with all their rows, drawn with replacement."""
+def drawn_rows(rows: int, units: NDArray[np.integer] | None, generator: np.random.Generator) -> NDArray[np.integer]:
+    """As many rows as there are, or as many units (numbers from 0 on) with all their rows, drawn with replacement."""
     if units is None:
         return generator.integers(rows, size=rows)
     count = int(units.max()) + 1
@@ -112,7 +112,8 @@ def _drawn(rows: int, units: NDArray[np.integer] | None, generator: np.random.Ge
     return np.repeat(np.arange(rows), times[units])
 
 
-def _percentiles(values: Sequence[float], level: float) -> Interval | None:
+def percentiles(values: Sequence[float], level: float) -> Interval | None:
+    """(low, high) between which a share ``level`` of the values lies; NaN do not count, and None if all are."""
     known = np.asarray(values, dtype=np.float64)
     known = known[~np.isnan(known)]
     if not len(known):

@@ -11,6 +11,7 @@ import torch
 
 from csad.data.samples import Dataset
 from csad.experiments.account import environment, result_of
+from csad.experiments.answers import keep_answers
 from csad.experiments.listeners import Teller
 from csad.experiments.run import Run, evaluate
 from csad.experiments.threshold import threshold_in
@@ -44,6 +45,8 @@ def finish(runs: Sequence[Ended], way: Way, teller: Teller, *, together: int, ke
         wanted, about = one.run.wanted, environment(way, one.run.method.course.precision)
         with _awake(one, way.device) as (run, dataset):
             results.append(result_of(run, dataset, wanted.plan, about, wanted.probed) | {"stacked": together})
+            if wanted.answers:
+                keep_answers(one.run.folder, run, dataset, wanted.splits)
     for one, result in zip(runs, results, strict=True):
         folder = one.run.folder
         if keep_weights:
@@ -60,6 +63,8 @@ def measure_again(ready: Ready, way: Way) -> None:
     with _awake(Ended(ready, checkpoint.load(folder.checkpoint), Log(folder.log)), way.device) as (run, dataset):
         run.threshold = threshold_in(result)
         found = evaluate(run, dataset, probed=ready.wanted.probed)
+        if ready.wanted.answers:
+            keep_answers(folder, run, dataset, ready.wanted.splits)
     before = result["metrics"]
     folder.write_result(result | {"metrics": {split: found[split] | before.get(split, {}) for split in found}})
 

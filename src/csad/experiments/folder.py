@@ -48,6 +48,11 @@ class Folder:
         return self.path / "checkpoint" / "state.safetensors"
 
     @property
+    def answers(self) -> Path:
+        """What it said of each tested row, if it is one of several methods that are compared row by row."""
+        return self.path / "answers.safetensors"
+
+    @property
     def result(self) -> Path:
         """The figures, once the run has come to its end."""
         return self.path / "result.json"

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any, NamedTuple, Unpack
 
 from csad.errors import Diverged
+from csad.experiments.answers import Answers, read_answers
 from csad.experiments.build import plan_run
+from csad.experiments.comparison import compared
 from csad.experiments.folder import write_whole
 from csad.experiments.forecast import carry_out
 from csad.experiments.many import Campaign, Means
@@ -99,14 +101,19 @@ def fill(
     campaign.begin(runs, resume=True, force=False)
     lost = carry_out(campaign, table.name, runs, "Give the same command again to go on.")
     campaign.programs.clear()
-    return _result(table, entries, [[ready[out] for out in own.values()] for own in places], command), lost
+    made = [[ready[out] for out in own.values()] for own in places]
+    result = _result(table, entries, made, command)
+    if table.compared:
+        campaign.teller.say("Comparing the methods row by row, over rows and runs that are drawn anew …")
+        result = compared(result, table.compared, _answers(table, entries, made))
+    return result, lost
 
 
 def _wanted(campaign: Campaign, table: Table, entry: Entry, seed: int, out: Path) -> Wanted:
     row = entry.row
     _, plan = plan_run(table.task, row.method, row.given(table, entry.column, seed), row.preset, campaign.dataset)
     name = f"{row.name} {row.trained_in(table, entry.column)} seed {seed}"
-    return Wanted(name, table.task, row.method, seed, plan, out, metrics=table.metrics)
+    return Wanted(name, table.task, row.method, seed, plan, out, metrics=table.metrics, answers=bool(table.compared))
 
 
 def _result(table: Table, entries: Sequence[Entry], ready: Sequence[Sequence[Ready]], command: str) -> ResultTable:
@@ -135,6 +142,18 @@ def _result(table: Table, entries: Sequence[Entry], ready: Sequence[Sequence[Rea
         notes=notes,
         spread=table.spread,
     )
+
+
+def _answers(
+    table: Table, entries: Sequence[Entry], ready: Sequence[Sequence[Ready]]
+) -> dict[str, dict[str, dict[int, Answers]]]:
+    """What the finished runs said, by column, row and seed."""
+    found: dict[str, dict[str, dict[int, Answers]]] = {}
+    for (row, column, _), runs in zip(entries, ready, strict=True):
+        split = table.split_in(column)
+        if own := {run.wanted.seed: read_answers(run, split) for run in runs if run.result()}:
+            found.setdefault(column, {})[row.name] = own
+    return found
 
 
 def _drawn(campaign: Campaign, table: Table, entry: Entry, result: ResultTable) -> str:

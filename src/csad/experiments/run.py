@@ -194,7 +194,11 @@ def _figures(run: Run, samples: Samples, task: Task) -> dict[str, float]:
     out, y = run.outputs(samples.x), samples.y.cpu().numpy()
     if not isinstance(run.method.task.target, Classes):
         return {"mean_squared_error": mean_squared_error(out[:, 0].numpy(), y)}
+    return figures(run.said(out), y, probabilities=out.softmax(1).numpy(), biases=classes_of_bias(samples, task))
+
+
+def classes_of_bias(samples: Samples, task: Task) -> dict[str, NDArray[Any]]:
+    """The labels of each bias that has classes, by its name; −1 is unknown."""
     b = samples.b.cpu().nan_to_num(nan=UNKNOWN).long().numpy()
     columns = zip(task.bias_names, task.biases, b.T, strict=True)
-    groups = {name: column for name, kind, column in columns if isinstance(kind, Classes)}
-    return figures(run.said(out), y, probabilities=out.softmax(1).numpy(), biases=groups)
+    return {name: column for name, kind, column in columns if isinstance(kind, Classes)}

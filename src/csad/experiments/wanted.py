@@ -36,6 +36,7 @@ class Wanted:
     dataset: Dataset | None = None  # where it has been read, or was given from Python
     backbone: nn.Module | None = None  # a module of the user's own, of which a copy is trained
     onlooker: Onlooker | None = None  # who looks on while it trains, the same for all that are one program
+    answers: bool = False  # whether what it says of each row of these splits is kept
 
     @property
     def probed(self) -> tuple[str, ...]:
@@ -58,10 +59,11 @@ class Ready:
         return Folder(self.wanted.out)
 
     def lacking(self) -> list[str]:
-        """The wanted figures that its result does not hold, or not yet."""
+        """The wanted figures that its result does not hold, or not yet; and the answers, if wanted and not there."""
         found = self.folder.read_result()
         held = [found["metrics"].get(split, {}) if found else {} for split in self.wanted.splits]
-        return [metric for metric in self.wanted.metrics if any(metric not in own for own in held)]
+        answers = ["answers"] if self.wanted.answers and not self.folder.answers.exists() else []
+        return [metric for metric in self.wanted.metrics if any(metric not in own for own in held)] + answers
 
     def result(self) -> dict[str, Any] | None:
         """What it came to, once it is finished and holds every figure that is wanted."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from csad.report.tables import METHOD, PAPER, ResultTable, as_rows, captions
+from csad.report.tables import INTERVAL, METHOD, PAPER, ResultTable, as_rows, captions
 
 # Each sign and what it is in a formula.
 SIGNS = (
@@ -31,7 +31,7 @@ def as_latex(table: ResultTable) -> str:
         lines.append(f"\\cmidrule(lr){{2-{len(columns) + 1}}}")
     lines += [" & ".join(map(_latex, [METHOD, *columns])) + r" \\", r"\midrule"]
     for place, row in enumerate(rows):
-        small = "\\footnotesize " if row[0] == PAPER else ""
+        small = "\\footnotesize " if row[0] in (PAPER, INTERVAL) else ""
         lines += [r"\addlinespace"] if place and not small else []
         lines.append(" & ".join(small + _latex(text) for text in row) + r" \\")
     parts = [

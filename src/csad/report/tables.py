@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from decimal import ROUND_HALF_UP, Decimal
 from statistics import fmean, stdev
@@ -11,12 +11,17 @@ from typing import Any
 
 from csad.report.drawing import finite
 
-METHOD, PAPER, MISSING = "Method", "paper", "–"
+METHOD, PAPER, INTERVAL, MISSING = "Method", "paper", "95 %", "–"
 DEVIATION, ERROR = "standard deviation", "standard error"
 ABOVE, BELOW, EQUAL = "▲", "▼", "="
 LEGEND = (
     "Below a method: the paper's figure and, in brackets, ours minus the paper's, both at three digits. "
     f"{ABOVE} ours is above, {BELOW} below, {EQUAL} equal; {MISSING} no figure."
+)
+
+DRAWN = (
+    "In brackets 95 % intervals: runs and tested rows, all those of a person together, were drawn with replacement, "
+    "the same for all methods."
 )
 
 
@@ -35,6 +40,19 @@ class Cell:
     n: int
     paper: float | None
     values: Mapping[str, float] = field(default_factory=dict)
+    interval: Sequence[float] | None = None  # (low, high), of tested rows and runs that are drawn anew
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How far the cell of one method lies above that of another, with its interval: the same rows drawn for both."""
+
+    method: str
+    other: str
+    column: str
+    metric: str
+    mean: float
+    interval: Sequence[float]
 
 
 @dataclass(frozen=True)
@@ -51,6 +69,7 @@ class ResultTable:
     column_title: str = ""
     notes: Sequence[str] = ()
     spread: str = DEVIATION  # what is printed after ±, or ERROR: of the mean
+    differences: Sequence[Difference] = ()
 
 
 def cell_of(method: str, column: str, metric: str, by_seed: Mapping[int, float], paper: float | None) -> Cell:
@@ -70,20 +89,27 @@ def as_json(table: ResultTable) -> dict[str, Any]:
         "selection": table.selection,
         "command": table.command,
         "environment": dict(table.environment),
-        "rows": [asdict(cell) for cell in table.cells],
+        "rows": [_told(cell) for cell in table.cells],
         "notes": list(table.notes),
         "title": table.title,
         "column_title": table.column_title,
         "labels": dict(table.labels),
         "spread": table.spread,
+        **({"differences": [asdict(one) for one in table.differences]} if table.differences else {}),
     }
+
+
+def _told(cell: Cell) -> dict[str, Any]:
+    facts = asdict(cell)
+    return facts if cell.interval else {name: fact for name, fact in facts.items() if name != "interval"}
 
 
 def from_json(value: Mapping[str, Any]) -> ResultTable:
     """The table that ``as_json`` was given."""
     facts = {"title": value["table"], **value, "notes": tuple(value.get("notes", ()))}
     cells = tuple(Cell(**row) for row in facts.pop("rows"))
-    return ResultTable(cells=cells, **facts)
+    differences = tuple(Difference(**one) for one in facts.pop("differences", ()))
+    return ResultTable(cells=cells, differences=differences, **facts)
 
 
 def as_rows(table: ResultTable) -> tuple[list[str], list[list[str]]]:
@@ -103,8 +129,9 @@ def as_rows(table: ResultTable) -> tuple[list[str], list[list[str]]]:
             cells = [found.get((method, column, metric)) for column in columns for metric in block]
             rows.append([name if len(blocks) == 1 else f"{name}, {metric_label(table, block[0])}"])
             rows[-1] += [_ours(cell, runs, table.spread) for cell in cells]
-            beside = [_paper(cell) for cell in cells]
-            rows += [[PAPER, *beside]] if any(beside) else []
+            below = {PAPER: [_paper(cell) for cell in cells], INTERVAL: [_interval(cell) for cell in cells]}
+            rows += [[what, *told] for what, told in below.items() if any(told)]
+        rows += _difference_rows(table, [(column, metric) for column in columns for metric in block], len(blocks) > 1)
     if turned:
         return [METHOD, *(metric_label(table, metric) for metric in metrics)], rows
     return [table.column_title or METHOD, *columns], rows
@@ -126,6 +153,7 @@ def captions(table: ResultTable) -> list[str]:
         "Command": table.command,
     }
     legend = [LEGEND] if any(cell.paper is not None for cell in table.cells) else []
+    legend += [DRAWN] if table.differences else []
     return [*(f"{name}: {words}" for name, words in facts.items() if words), *table.notes, *legend]
 
 
@@ -146,6 +174,34 @@ def _ours(cell: Cell | None, runs: int, kind: str) -> str:
     width = cell.std if cell.std is None or kind == DEVIATION else cell.std / cell.n**0.5
     spread = "" if width is None else f" ± {_figure(_rounded(width))}"
     return _figure(_rounded(cell.mean)) + spread + (f" (n = {cell.n})" if cell.n < runs else "")
+
+
+def _difference_rows(table: ResultTable, places: Sequence[tuple[str, str]], name_metric: bool) -> list[list[str]]:
+    """A line ``CSAD − Vanilla`` for each pair of methods that is compared, for these columns and metrics."""
+    found = {(one.method, one.other, one.column, one.metric): one for one in table.differences}
+    rows = []
+    for pair in dict.fromkeys(key[:2] for key in found):
+        told = [found.get((*pair, *place)) for place in places]
+        name = " − ".join(table.labels.get(method, method) for method in pair)
+        metric = f", {metric_label(table, places[0][1])}" if name_metric else ""
+        rows.append(
+            [name + metric, *(MISSING if one is None else f"{_signed(one.mean)} {_ends(one, _signed)}" for one in told)]
+        )
+    return rows
+
+
+def _interval(cell: Cell | None) -> str:
+    return "" if cell is None or cell.interval is None else _ends(cell, lambda value: _figure(_rounded(value)))
+
+
+def _ends(of: Cell | Difference, written: Callable[[float], str]) -> str:
+    return "" if of.interval is None else f"[{', '.join(map(written, of.interval))}]"
+
+
+def _signed(value: float) -> str:
+    """``+.031`` for 0.031."""
+    rounded = _rounded(value)
+    return ("+" if rounded > 0 else "") + _figure(rounded)
 
 
 def _paper(cell: Cell | None) -> str:

@@ -1,0 +1,140 @@
+"""Methods compared row by row: intervals against those of another way, and a table whose runs keep their answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from own_data import toy_table
+
+from csad.auditing.intervals import bootstrap_difference
+from csad.auditing.metrics import accuracy
+from csad.experiments.answers import Answers
+from csad.experiments.comparison import Draws, compared
+from csad.experiments.reproduce import reproduce
+from csad.report.tables import ResultTable, as_json, as_markdown, as_rows, cell_of, from_json
+
+ROWS = 400
+generator = np.random.default_rng(7)
+Y = generator.integers(2, size=ROWS)
+MALE = generator.integers(2, size=ROWS)
+
+TOYS = """
+[rows.plain]
+label = "Plain"
+method = "vanilla"
+
+[rows.other]
+label = "Other"
+method = "vanilla"
+set = { "train.pretrain_rate" = 1e-4 }
+"""
+QUICK = {"train.target_epochs": 2, "train.epochs": 1, "train.batch_size": 32, "data.rows": 64}
+
+
+def answers(right: float, seed: int = 0, *, persons: Any = None, rows: str = "same") -> Answers:
+    """What a model said that is right of such a share of the rows."""
+    draw = np.random.default_rng(seed)
+    said = np.where(draw.random(ROWS) < right, Y, 1 - Y)
+    sure = np.stack([1.0 - said, said], axis=1)
+    return Answers(said, sure, Y, {"Male": MALE}, np.full(ROWS, -1), persons, rows)
+
+
+def test_one_run_of_each_has_the_interval_of_a_paired_bootstrap() -> None:
+    one, two = answers(0.9, 1), answers(0.7, 2)
+    low, high = Draws({"one": {0: one}, "two": {0: two}}, ["accuracy"]).difference("one", "two", "accuracy") or (0, 0)
+    expected = bootstrap_difference(accuracy, one.said, two.said, Y, repeats=4000, seed=3)
+    assert (low, high) == pytest.approx(expected, abs=0.008)
+
+
+def test_the_same_answers_differ_by_nothing_though_each_has_an_interval() -> None:
+    draws = Draws({"one": {0: answers(0.8)}, "two": {0: answers(0.8)}}, ["accuracy"], repeats=200)
+    assert draws.difference("one", "two", "accuracy") == (0.0, 0.0)
+    low, high = draws.interval("one", "accuracy") or (0, 0)
+    share = float((answers(0.8).said == Y).mean())
+    half = 1.96 * (share * (1 - share) / ROWS) ** 0.5
+    assert (low, high) == pytest.approx((share - half, share + half), abs=0.012)
+
+
+def test_runs_that_differ_make_the_interval_wider_than_their_rows_alone_do() -> None:
+    alike = {seed: answers(0.8, 1) for seed in range(3)}
+    unlike = {0: answers(0.6, 1), 1: answers(0.8, 1), 2: answers(1.0, 1)}
+    widths = []
+    for runs in (alike, unlike):
+        low, high = Draws({"one": runs}, ["accuracy"], repeats=300).interval("one", "accuracy") or (0, 0)
+        widths.append(high - low)
+    assert widths[1] > 2 * widths[0]
+
+
+def test_rows_of_one_person_are_drawn_together() -> None:
+    """Ten rows each, all right or all wrong: as few people as there are, so wide is the interval."""
+    persons = np.arange(ROWS) // 10
+    said = np.where(np.random.default_rng(0).random(ROWS // 10)[persons] < 0.8, Y, 1 - Y)
+    whole = Answers(said, np.eye(2)[said], Y, {"Male": MALE}, np.full(ROWS, -1), None, "same")
+    parted = Answers(said, np.eye(2)[said], Y, {"Male": MALE}, np.full(ROWS, -1), persons, "same")
+    widths = []
+    for one in (whole, parted):
+        low, high = Draws({"one": {0: one}}, ["accuracy"], repeats=500).interval("one", "accuracy") or (0, 0)
+        widths.append(high - low)
+    assert 2.5 < widths[1] / widths[0] < 4  # √10
+
+
+def test_a_figure_that_no_draw_has_gets_no_interval() -> None:
+    assert Draws({"one": {0: answers(0.8)}}, ["bias_from_h_y"], repeats=5).interval("one", "bias_from_h_y") is None
+
+
+def test_a_lost_run_counts_for_neither_method_s_mean() -> None:
+    draws = Draws({"one": {0: answers(0.8), 1: answers(0.8)}, "two": {1: answers(0.8)}}, ["accuracy"], repeats=100)
+    told = draws.difference("one", "two", "accuracy")
+    assert told == (0.0, 0.0)
+
+
+def test_a_table_tells_how_far_a_method_is_above_each_other() -> None:
+    runs = {"csad": {0: answers(0.9, 1)}, "vanilla": {0: answers(0.6, 2)}}
+    cells = [
+        cell_of(name, "EB1", metric, {0: float((own[0].said == Y).mean())}, None)
+        for name, own in runs.items()
+        for metric in ("accuracy", "bias_from_h_y")
+    ]
+    labels = {"csad": "CSAD", "vanilla": "Vanilla"}
+    plain = ResultTable("t", "T", "last epoch", "csad …", {}, cells, labels, notes=())
+    table = compared(plain, "csad", {"EB1": runs})
+    (difference,) = table.differences
+    assert (difference.method, difference.other, difference.metric) == ("csad", "vanilla", "accuracy")
+    assert difference.mean == pytest.approx(cells[0].mean - cells[2].mean)
+    assert difference.interval[0] < difference.mean < difference.interval[1]
+    _, rows = as_rows(table)
+    lines = {row[0]: row[1:] for row in rows}
+    assert [lines["CSAD − Vanilla"][0][:2], lines["CSAD − Vanilla"][1]] == ["+.", "–"]
+    assert [lines["95 %"][0][:2], lines["95 %"][1]] == ["[.", ""]
+    assert "drawn with replacement" in as_markdown(table)
+    assert as_json(from_json(as_json(table))) == as_json(table)
+
+
+def test_a_table_s_runs_keep_their_answers_from_which_its_figures_follow(
+    declare: Callable[[str], None], tmp_path: Path
+) -> None:
+    declare(toy_table(TOYS, metrics=["accuracy", "auc"], split="validation", compared="other"))
+    table = reproduce("toys", settings=QUICK, seeds=2, out=tmp_path / "out", device="cpu").table
+    assert {(one.method, one.other) for one in table.differences} == {("other", "plain")}
+    assert len(list((tmp_path / "out").rglob("answers.safetensors"))) == 4 * len({cell.column for cell in table.cells})
+    for cell in table.cells:
+        low, high = cell.interval or (1, 0)
+        assert low <= cell.mean <= high
+
+
+def test_finished_runs_without_answers_are_completed(
+    declare: Callable[[str], None], tmp_path: Path, heard: Any
+) -> None:
+    """By their weights where those were kept; then nothing is trained, and the figures stay."""
+    options: dict[str, Any] = {"settings": QUICK, "seeds": 1, "out": tmp_path / "out", "device": "cpu"}
+    declare(toy_table(TOYS, metrics=["accuracy"], split="validation"))
+    before = reproduce("toys", keep_weights=True, **options).table
+    assert not list((tmp_path / "out").rglob("answers.safetensors"))
+    declare(toy_table(TOYS, metrics=["accuracy"], split="validation", compared="other"))
+    after = reproduce("toys", keep_weights=True, teller=heard, **options).table
+    assert [cell.values for cell in after.cells] == [cell.values for cell in before.cells]
+    assert any("lacks answers: measured from the weights" in line for line in heard.said)
