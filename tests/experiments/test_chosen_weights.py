@@ -70,3 +70,33 @@ def test_a_rival_s_weight_is_near_the_paper_and_has_the_smallest_gaps(searches, 
     (tmp_path / "weight-zhang.jsonl").write_text("".join(line.format(*run) for run in tried))
     assert searches.rivals_weights(tmp_path, {"zhang": 0.81}) == {"zhang": ("debias_weight", 2.0)}
     assert searches.rivals_weights(tmp_path, {"zhang": 0.75}) == {"zhang": ("debias_weight", 3.0)}
+
+
+@pytest.mark.parametrize("task", ["fairface", "wiki"])
+@pytest.mark.parametrize("method", ["vanilla", "alvi", "kim", "ragonesi", "csad"])
+def test_settings_for_faces_have_the_highest_mean_on_fairface(searches, task, method):
+    chosen = searches.best_settings(searches.RESULTS / "fairface-search", method)
+    assert_planned(task, method, {}, chosen)
+
+
+@pytest.mark.parametrize(
+    ("row", "method", "where"),
+    [
+        ("csad", "csad", ()),
+        ("group-dro", "group-dro", ()),
+        ("vanilla-decay", "vanilla", {"train.balance": "target"}),
+        ("vanilla-cells", "vanilla", {"train.balance": "cells"}),
+    ],
+)
+def test_celeba_s_settings_have_the_highest_unbiased_accuracy_of_two_seeds_or_more(searches, row, method, where):
+    chosen = searches.best_settings(searches.RESULTS / "celeba-search", method, "unbiased", seeds=2, where=where)
+    rows = {own.name: own for own in read_table("celeba").rows}
+    assert_planned("celeba", method, rows[row].settings, chosen)
+
+
+def assert_planned(task, method, given, chosen):
+    plan = resolve(method, DATASETS[task], experiment(task), given, "")
+    for key, value in chosen.items():
+        section, _, name = key.rpartition(".")
+        found = getattr(plan, section or "settings")[name]
+        assert found == pytest.approx(value) if isinstance(value, float) else found == value, key
