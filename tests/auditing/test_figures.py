@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from csad.auditing.calibration import expected_calibration_error
 from csad.auditing.conflicts import conflict_figures, recalls
-from csad.auditing.figures import figures
+from csad.auditing.figures import OF_PROBABILITIES, figures
 from csad.auditing.groups import attribute_figures, cell_figures
 from csad.auditing.metrics import accuracy, balanced_accuracy, f1
 from csad.auditing.ranking import ranking
@@ -47,6 +47,7 @@ def test_the_figures_are_those_of_each_subject_under_the_names_of_the_design(cla
     found = figures(predicted, y, probabilities=probabilities, biases=biases)
     shown = [*PLAIN, *recalled(classes), *CELLS, *CONFLICTS, *AREAS, "f1", *of("gender"), *of("race")]
     assert list(found) == shown
+    assert found.keys() - figures(predicted, y, biases=biases).keys() == OF_PROBABILITIES
     ranked = ranking(probabilities, y)
     assert ranked is not None
     expected = {

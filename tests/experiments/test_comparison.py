@@ -12,6 +12,7 @@ from own_data import toy_table
 
 from csad.auditing.intervals import bootstrap_difference
 from csad.auditing.metrics import accuracy
+from csad.errors import InputError
 from csad.experiments.answers import Answers
 from csad.experiments.comparison import Draws, compared
 from csad.experiments.reproduce import reproduce
@@ -35,12 +36,15 @@ set = { "train.pretrain_rate" = 1e-4 }
 QUICK = {"train.target_epochs": 2, "train.epochs": 1, "train.batch_size": 32, "data.rows": 64}
 
 
-def answers(right: float, seed: int = 0, *, persons: Any = None, rows: str = "same") -> Answers:
+def answers(right: float, seed: int = 0) -> Answers:
     """What a model said that is right of such a share of the rows."""
-    draw = np.random.default_rng(seed)
-    said = np.where(draw.random(ROWS) < right, Y, 1 - Y)
-    sure = np.stack([1.0 - said, said], axis=1)
-    return Answers(said, sure, Y, {"Male": MALE}, np.full(ROWS, -1), persons, rows)
+    return told(np.where(np.random.default_rng(seed).random(ROWS) < right, Y, 1 - Y))
+
+
+def told(said: Any, *, persons: Any = None, rows: int = ROWS) -> Answers:
+    """What was said of the first of the rows."""
+    said, labels = said[:rows], {"Male": MALE[:rows]}
+    return Answers(said, np.eye(2)[said], Y[:rows], labels, np.full(rows, -1), persons, f"{rows} rows")
 
 
 def test_one_run_of_each_has_the_interval_of_a_paired_bootstrap() -> None:
@@ -73,13 +77,21 @@ def test_rows_of_one_person_are_drawn_together() -> None:
     """Ten rows each, all right or all wrong: as few people as there are, so wide is the interval."""
     persons = np.arange(ROWS) // 10
     said = np.where(np.random.default_rng(0).random(ROWS // 10)[persons] < 0.8, Y, 1 - Y)
-    whole = Answers(said, np.eye(2)[said], Y, {"Male": MALE}, np.full(ROWS, -1), None, "same")
-    parted = Answers(said, np.eye(2)[said], Y, {"Male": MALE}, np.full(ROWS, -1), persons, "same")
     widths = []
-    for one in (whole, parted):
+    for one in (told(said), told(said, persons=persons)):
         low, high = Draws({"one": {0: one}}, ["accuracy"], repeats=500).interval("one", "accuracy") or (0, 0)
         widths.append(high - low)
     assert 2.5 < widths[1] / widths[0] < 4  # √10
+
+
+def test_runs_that_were_tested_on_other_rows_have_their_own_drawn() -> None:
+    """As in tables whose seeds choose a split: as many rows as each has, the same for both methods."""
+    right, wrong = answers(1.0).said, answers(0.0).said
+    runs = {0: told(right, rows=100), 1: told(right, rows=300)}
+    draws = Draws(
+        {"one": runs, "two": {seed: told(wrong, rows=len(own.y)) for seed, own in runs.items()}}, ["accuracy"]
+    )
+    assert draws.difference("one", "two", "accuracy") == (1.0, 1.0)
 
 
 def test_a_figure_that_no_draw_has_gets_no_interval() -> None:
@@ -88,8 +100,7 @@ def test_a_figure_that_no_draw_has_gets_no_interval() -> None:
 
 def test_a_lost_run_counts_for_neither_method_s_mean() -> None:
     draws = Draws({"one": {0: answers(0.8), 1: answers(0.8)}, "two": {1: answers(0.8)}}, ["accuracy"], repeats=100)
-    told = draws.difference("one", "two", "accuracy")
-    assert told == (0.0, 0.0)
+    assert draws.difference("one", "two", "accuracy") == (0.0, 0.0)
 
 
 def test_a_table_tells_how_far_a_method_is_above_each_other() -> None:
@@ -114,16 +125,55 @@ def test_a_table_tells_how_far_a_method_is_above_each_other() -> None:
     assert as_json(from_json(as_json(table))) == as_json(table)
 
 
-def test_a_table_s_runs_keep_their_answers_from_which_its_figures_follow(
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every row is drawn once: what comes out is the figure of a run, not an interval."""
+    monkeypatch.setattr("csad.experiments.comparison.drawn_rows", lambda rows, units, generator: np.arange(rows))
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_the_figures_of_a_run_follow_from_the_answers_that_it_keeps(
     declare: Callable[[str], None], tmp_path: Path
 ) -> None:
-    declare(toy_table(TOYS, metrics=["accuracy", "auc"], split="validation", compared="other"))
-    table = reproduce("toys", settings=QUICK, seeds=2, out=tmp_path / "out", device="cpu").table
-    assert {(one.method, one.other) for one in table.differences} == {("other", "plain")}
-    assert len(list((tmp_path / "out").rglob("answers.safetensors"))) == 4 * len({cell.column for cell in table.cells})
+    metrics = ["accuracy", "auc", "unbiased", "bias_conflicting"]
+    declare(toy_table(TOYS, metrics=metrics, split="validation", compared="other"))
+    table = reproduce("toys", settings=QUICK, seeds=1, out=tmp_path / "out", device="cpu").table
+    assert {cell.metric for cell in table.cells} == set(metrics)
     for cell in table.cells:
-        low, high = cell.interval or (1, 0)
-        assert low <= cell.mean <= high
+        assert cell.interval == pytest.approx((cell.mean, cell.mean), abs=1e-9), cell
+    for one in table.differences:
+        assert one.interval == pytest.approx((one.mean, one.mean), abs=1e-9), one
+
+
+def test_intervals_without_the_row_that_is_compared_are_explained_too(
+    declare: Callable[[str], None], tmp_path: Path
+) -> None:
+    declare(toy_table(TOYS, split="validation", compared="other"))
+    table = reproduce("toys", rows=["plain"], settings=QUICK, seeds=1, out=tmp_path / "out", device="cpu").table
+    assert not table.differences
+    assert all(cell.interval for cell in table.cells)
+    assert "drawn with replacement" in as_markdown(table)
+
+
+def test_columns_of_another_split_have_their_answers_measured_from_the_weights_that_were_kept(
+    declare: Callable[[str], None], tmp_path: Path, heard: Any
+) -> None:
+    options: dict[str, Any] = {"settings": QUICK, "seeds": 1, "out": tmp_path / "out", "device": "cpu"}
+    facts = {"column": "", "columns": ["one", "two"], "split": ["validation", "test"], "compared": "other"}
+    declare(toy_table(TOYS, **facts))
+    reproduce("toys", columns=["one"], keep_weights=True, **options)
+    reproduce("toys", keep_weights=True, teller=heard, **options)
+    assert any("lacks answers: measured from the weights" in line for line in heard.said)
+
+
+def test_answers_that_cannot_be_read_are_named(declare: Callable[[str], None], tmp_path: Path) -> None:
+    options: dict[str, Any] = {"settings": QUICK, "seeds": 1, "out": tmp_path / "out", "device": "cpu"}
+    declare(toy_table(TOYS, split="validation", compared="other"))
+    reproduce("toys", **options)
+    first = next((tmp_path / "out").rglob("answers/validation.safetensors"))
+    first.write_bytes(b"not these")
+    with pytest.raises(InputError, match=r"validation\.safetensors cannot be read .*: remove it"):
+        reproduce("toys", **options)
 
 
 def test_finished_runs_without_answers_are_completed(
@@ -133,7 +183,7 @@ def test_finished_runs_without_answers_are_completed(
     options: dict[str, Any] = {"settings": QUICK, "seeds": 1, "out": tmp_path / "out", "device": "cpu"}
     declare(toy_table(TOYS, metrics=["accuracy"], split="validation"))
     before = reproduce("toys", keep_weights=True, **options).table
-    assert not list((tmp_path / "out").rglob("answers.safetensors"))
+    assert not list((tmp_path / "out").rglob("answers/*"))
     declare(toy_table(TOYS, metrics=["accuracy"], split="validation", compared="other"))
     after = reproduce("toys", keep_weights=True, teller=heard, **options).table
     assert [cell.values for cell in after.cells] == [cell.values for cell in before.cells]

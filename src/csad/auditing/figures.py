@@ -15,6 +15,8 @@ from csad.auditing.metrics import Labels, accuracy, balanced_accuracy, f1
 from csad.auditing.ranking import Probabilities, ranking
 from csad.errors import InputError
 
+OF_PROBABILITIES = {"auc", "ap", "ece"}  # the figures that predictions alone do not give
+
 
 def figures(
     predicted: NDArray[Any],

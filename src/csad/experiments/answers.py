@@ -2,37 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from safetensors.torch import load_file, save_file
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from torch import Tensor
 
 from csad.auditing.conflicts import conflicting_cells
-from csad.auditing.figures import figures
+from csad.auditing.figures import OF_PROBABILITIES, figures
 from csad.data.samples import Dataset
+from csad.errors import InputError
 from csad.experiments.digests import rows_digest
 from csad.experiments.folder import Folder
 from csad.experiments.run import Run, classes_of_bias
-from csad.experiments.wanted import Ready
+from csad.experiments.wanted import Ready, Wanted
+from csad.training.checkpoint import write_tensors
 
 SAID, PROBABILITIES = "said", "probabilities"
 Rows = NDArray[np.integer[Any]]
 
 
-def keep_answers(folder: Folder, run: Run, dataset: Dataset, splits: Sequence[str]) -> None:
-    """Writes, in one move, the class and the probabilities that the run gives each row of these splits."""
+def answers_of(run: Run, dataset: Dataset, wanted: Wanted) -> dict[str, dict[str, Tensor]]:
+    """The class and the probabilities that the run gives each row of the splits that are looked at, if wanted."""
     seen, found = replace(run, view=dataset.view), {}
-    for split in splits:
+    for split in wanted.splits if wanted.answers else ():
         out = seen.outputs(dataset.splits[split].x)
-        found[f"{split}.{SAID}"] = torch.from_numpy(run.said(out).astype(np.int32))
-        found[f"{split}.{PROBABILITIES}"] = out.softmax(1).float()
-    fresh = folder.answers.with_name(f"{folder.answers.name}.new")
-    save_file(found, fresh)
-    fresh.replace(folder.answers)
+        found[split] = {SAID: torch.from_numpy(run.said(out)), PROBABILITIES: out.softmax(1)}
+    return found
+
+
+def write_answers(folder: Folder, answers: Mapping[str, dict[str, Tensor]]) -> None:
+    """Keeps what ``answers_of`` gave."""
+    for split, told in answers.items():
+        write_tensors(folder.answers(split), told)
 
 
 @dataclass(frozen=True)
@@ -47,12 +54,15 @@ class Answers:
     persons: Rows | None  # each row's, numbered from 0 on, where they are known
     rows: str  # a word that other rows would not have
 
-    def figures(self, rows: Rows, *, ranked: bool) -> dict[str, float]:
-        """The figures of some of the rows; those of probabilities, which take several times as long, if ``ranked``."""
+    def figures(self, rows: Rows, metrics: Collection[str]) -> dict[str, float]:
+        """The figures of some of the rows, these metrics among them if they can be computed."""
+        # Probabilities take several times as long. Where they tell that there are more than two classes, the rows may
+        # not, since they need not hold them all.
+        needed = OF_PROBABILITIES & set(metrics) or self.probabilities.shape[1] > 2
         return figures(
             self.said[rows],
             self.y[rows],
-            probabilities=self.probabilities[rows] if ranked else None,
+            probabilities=self.probabilities[rows] if needed else None,
             biases={name: labels[rows] for name, labels in self.biases.items()},
             conflicting=self.conflicting[rows],
         )
@@ -60,11 +70,16 @@ class Answers:
 
 def read_answers(ready: Ready, split: str) -> Answers:
     """What a finished run said of a split."""
-    kept, samples = load_file(ready.folder.answers), ready.dataset.splits[split]
+    path, samples = ready.folder.answers(split), ready.dataset.splits[split]
+    try:
+        kept = load_file(path)
+        said, probabilities = kept[SAID].numpy(), kept[PROBABILITIES].numpy()
+    except (SafetensorError, OSError, KeyError) as error:
+        raise InputError(f"{path} cannot be read ({error}): remove it, and give the same command again.") from error
     y, biases = samples.y.cpu().numpy(), classes_of_bias(samples, ready.dataset.task)
     return Answers(
-        said=kept[f"{split}.{SAID}"].numpy(),
-        probabilities=kept[f"{split}.{PROBABILITIES}"].numpy(),
+        said=said,
+        probabilities=probabilities,
         y=y,
         biases=biases,
         conflicting=conflicting_cells(y, biases),

@@ -10,10 +10,10 @@ import numpy as np
 
 from csad.auditing.intervals import Interval, drawn_rows, percentiles
 from csad.experiments.answers import Answers, Rows
+from csad.report.paired import TAIL
 from csad.report.tables import Difference, ResultTable
 
-REPEATS, LEVEL = 1000, 0.95
-RANKED = {"auc", "ap", "ece"}  # figures that need probabilities
+REPEATS, LEVEL = 1000, 1 - 2 * TAIL
 
 Runs = Mapping[int, Answers]  # by seed
 Figures = dict[str, float]
@@ -26,7 +26,7 @@ class Draws:
     """
 
     def __init__(self, methods: Mapping[str, Runs], metrics: Sequence[str], *, repeats: int = REPEATS) -> None:
-        self.metrics, self.ranked = metrics, bool(RANKED & set(metrics))
+        self.metrics = metrics
         generator = np.random.default_rng(0)
         seeds = sorted({seed for runs in methods.values() for seed in runs})
         tested = {one.rows: one for runs in methods.values() for one in runs.values()}
@@ -39,7 +39,7 @@ class Draws:
 
     def _mean(self, runs: Runs, chosen: Sequence[int], rows: Mapping[str, Rows]) -> Figures:
         """The mean of each metric over the chosen runs; one that was lost does not count, nor a figure without rows."""
-        once = {seed: runs[seed].figures(rows[runs[seed].rows], ranked=self.ranked) for seed in {*chosen} & runs.keys()}
+        once = {seed: runs[seed].figures(rows[runs[seed].rows], self.metrics) for seed in {*chosen} & runs.keys()}
         given = [once[seed] for seed in chosen if seed in once]
         return {
             metric: fmean(own[metric] for own in given if metric in own)

@@ -11,7 +11,7 @@ import torch
 
 from csad.data.samples import Dataset
 from csad.experiments.account import environment, result_of
-from csad.experiments.answers import keep_answers
+from csad.experiments.answers import answers_of, write_answers
 from csad.experiments.listeners import Teller
 from csad.experiments.run import Run, evaluate
 from csad.experiments.threshold import threshold_in
@@ -40,15 +40,15 @@ def finish(runs: Sequence[Ended], way: Way, teller: Teller, *, together: int, ke
     """
     if probed := sum(bool(one.run.wanted.probed) for one in runs):
         teller.say(f"Reading the bias out of h and h_y of {probed} run{'s' * (probed > 1)} with fresh probes …")
-    results = []
+    measured = []
     for one in runs:
         wanted, about = one.run.wanted, environment(way, one.run.method.course.precision)
         with _awake(one, way.device) as (run, dataset):
-            results.append(result_of(run, dataset, wanted.plan, about, wanted.probed) | {"stacked": together})
-            if wanted.answers:
-                keep_answers(one.run.folder, run, dataset, wanted.splits)
-    for one, result in zip(runs, results, strict=True):
+            result = result_of(run, dataset, wanted.plan, about, wanted.probed) | {"stacked": together}
+            measured.append((result, answers_of(run, dataset, wanted)))
+    for one, (result, answers) in zip(runs, measured, strict=True):
         folder = one.run.folder
+        write_answers(folder, answers)
         if keep_weights:
             checkpoint.save(folder.checkpoint, one.state)
         else:
@@ -63,8 +63,7 @@ def measure_again(ready: Ready, way: Way) -> None:
     with _awake(Ended(ready, checkpoint.load(folder.checkpoint), Log(folder.log)), way.device) as (run, dataset):
         run.threshold = threshold_in(result)
         found = evaluate(run, dataset, probed=ready.wanted.probed)
-        if ready.wanted.answers:
-            keep_answers(folder, run, dataset, ready.wanted.splits)
+        write_answers(folder, answers_of(run, dataset, ready.wanted))
     before = result["metrics"]
     folder.write_result(result | {"metrics": {split: found[split] | before.get(split, {}) for split in found}})
 

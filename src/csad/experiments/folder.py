@@ -48,14 +48,13 @@ class Folder:
         return self.path / "checkpoint" / "state.safetensors"
 
     @property
-    def answers(self) -> Path:
-        """What it said of each tested row, if it is one of several methods that are compared row by row."""
-        return self.path / "answers.safetensors"
-
-    @property
     def result(self) -> Path:
         """The figures, once the run has come to its end."""
         return self.path / "result.json"
+
+    def answers(self, split: str) -> Path:
+        """What it said of each row of a split, if it is one of several methods that are compared row by row."""
+        return self.path / "answers" / f"{split}.safetensors"
 
     def check_free(self, *, resume: bool, force: bool) -> None:
         """Nothing, or an error where plainly no run can begin: better before data are read, which may take long."""

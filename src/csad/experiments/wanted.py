@@ -62,8 +62,9 @@ class Ready:
         """The wanted figures that its result does not hold, or not yet; and the answers, if wanted and not there."""
         found = self.folder.read_result()
         held = [found["metrics"].get(split, {}) if found else {} for split in self.wanted.splits]
-        answers = ["answers"] if self.wanted.answers and not self.folder.answers.exists() else []
-        return [metric for metric in self.wanted.metrics if any(metric not in own for own in held)] + answers
+        figures = [metric for metric in self.wanted.metrics if any(metric not in own for own in held)]
+        there = all(self.folder.answers(split).exists() for split in self.wanted.splits)
+        return figures if there or not self.wanted.answers else [*figures, "answers"]
 
     def result(self) -> dict[str, Any] | None:
         """What it came to, once it is finished and holds every figure that is wanted."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from decimal import ROUND_HALF_UP, Decimal
 from statistics import fmean, stdev
 from typing import Any
 
 from csad.report.drawing import finite
+from csad.report.paired import signed
 
 METHOD, PAPER, INTERVAL, MISSING = "Method", "paper", "95 %", "–"
 DEVIATION, ERROR = "standard deviation", "standard error"
@@ -153,7 +154,7 @@ def captions(table: ResultTable) -> list[str]:
         "Command": table.command,
     }
     legend = [LEGEND] if any(cell.paper is not None for cell in table.cells) else []
-    legend += [DRAWN] if table.differences else []
+    legend += [DRAWN] if any(cell.interval for cell in table.cells) else []
     return [*(f"{name}: {words}" for name, words in facts.items() if words), *table.notes, *legend]
 
 
@@ -181,27 +182,22 @@ def _difference_rows(table: ResultTable, places: Sequence[tuple[str, str]], name
     found = {(one.method, one.other, one.column, one.metric): one for one in table.differences}
     rows = []
     for pair in dict.fromkeys(key[:2] for key in found):
-        told = [found.get((*pair, *place)) for place in places]
         name = " − ".join(table.labels.get(method, method) for method in pair)
         metric = f", {metric_label(table, places[0][1])}" if name_metric else ""
-        rows.append(
-            [name + metric, *(MISSING if one is None else f"{_signed(one.mean)} {_ends(one, _signed)}" for one in told)]
-        )
+        rows.append([name + metric, *(_difference(found.get((*pair, *place))) for place in places)])
     return rows
 
 
+def _difference(one: Difference | None) -> str:
+    """``+.120 [+.031, +.200]``."""
+    return MISSING if one is None else f"{signed(one.mean)} [{', '.join(map(signed, one.interval))}]"
+
+
 def _interval(cell: Cell | None) -> str:
-    return "" if cell is None or cell.interval is None else _ends(cell, lambda value: _figure(_rounded(value)))
-
-
-def _ends(of: Cell | Difference, written: Callable[[float], str]) -> str:
-    return "" if of.interval is None else f"[{', '.join(map(written, of.interval))}]"
-
-
-def _signed(value: float) -> str:
-    """``+.031`` for 0.031."""
-    rounded = _rounded(value)
-    return ("+" if rounded > 0 else "") + _figure(rounded)
+    """``[.479, .591]``; empty if there is none."""
+    if cell is None or cell.interval is None:
+        return ""
+    return f"[{', '.join(_figure(_rounded(end)) for end in cell.interval)}]"
 
 
 def _paper(cell: Cell | None) -> str:

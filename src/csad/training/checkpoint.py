@@ -38,16 +38,21 @@ class State:
 
 def save(path: Path, state: State) -> None:
     """Writes weights, buffers, optimisers and place; the former file stays until the new one is whole."""
-    from safetensors import SafetensorError
-    from safetensors.torch import save_file
-
     named = {f"method/{name}": value for name, value in state.weights.items()}
     named |= {f"optimisers/{name}": value for name, value in state.optimisers.items()}
     tensors = {name: value.detach().cpu().contiguous().clone() for name, value in named.items()}
+    write_tensors(path, tensors, {"format": FORMAT, "place": json.dumps(asdict(state.place))})
+
+
+def write_tensors(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str] | None = None) -> None:
+    """Writes tensors as one safetensors file, in one move."""
+    from safetensors import SafetensorError
+    from safetensors.torch import save_file
+
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh = path.with_suffix(".new")
     try:
-        save_file(tensors, fresh, metadata={"format": FORMAT, "place": json.dumps(asdict(state.place))})
+        save_file(tensors, fresh, metadata=metadata)
     except SafetensorError as error:  # it has the system's error, such as that of a full disk, only in words
         fresh.unlink(missing_ok=True)
         told = re.search(r"os error (\d+)", str(error))
