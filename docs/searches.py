@@ -85,11 +85,17 @@ def _near_with_small_gaps(weights, wanted):
 
 
 def settings_tried(search, method, over):
-    """The runs of a method by their settings, those of the same in whatever sweep together; ``over`` is left out."""
+    """The runs of a method by their settings, those of the same in whatever sweep together; ``over`` is left out.
+
+    What all sweeps have in common counts as far as it is of the training: a sweep may set it again.
+    """
+    common = tomllib.loads((search / "stacks.toml").read_text())["common"].get("set", {})
+    shared = {key: value for key, value in common.items() if key.startswith("train.") and key != "train.precision"}
     tried = {}
     for _, told, runs in sweeps(search):
         for run in runs if told.get("method", "csad") == method else ():
-            values = {key: _number(value) for key, value in (told["set"] | run["values"]).items() if key != over}
+            told_of = shared | told["set"] | run["values"]
+            values = {key: _number(value) for key, value in told_of.items() if key != over}
             tried.setdefault(tuple(sorted(values.items())), []).append(run)
     return tried
 
@@ -219,6 +225,8 @@ def pages():
             ("colored-mnist-recipes.md", "colored-mnist-search", colored_mnist_head, colored_mnist),
             ("adult-settings.md", "adult-search", lambda _: ADULT, adult),
             ("fairface-settings.md", "fairface-search", lambda _: FAIRFACE, fairface),
+            ("wiki-settings.md", "wiki-search", lambda _: WIKI, fairface),
+            ("mpower-simulated-settings.md", "mpower-simulated-search", lambda _: SIMULATED, celeba),
             ("celeba-settings.md", "celeba-search", lambda _: CELEBA, celeba),
         )
         if any(sweeps(RESULTS / search))
@@ -277,5 +285,20 @@ Written by `make docs` from `celeba-search/`; the sweeps are declared in its `st
 `python benchmarks/search.py celeba NAME …`. Figures are those of a fifth of the training images, held out; no image of
 another part was looked at. What a sweep does not set is as `common` has it there, or as `csad train celeba`. Settings
 are those with the highest unbiased accuracy of all that were tried with two seeds or more; vanilla and LfF, which know
-no bias labels, have those with the highest accuracy, be it of one seed.
+no bias labels, have those with the highest accuracy.
+"""
+
+SIMULATED = """# Settings tried on simulated tapping
+
+Written by `make docs` from `mpower-simulated-search/`; the sweeps are declared in its `stacks.toml` and were run with
+`python benchmarks/search.py mpower-simulated NAME …`. Figures are those of the test people of a world that is none of
+the table's. What a sweep does not set is as `common` has it there, or as `csad train mpower-simulated`.
+"""
+
+WIKI = """# Settings tried on WIKI faces
+
+Written by `make docs` from `wiki-search/`; the sweeps are declared in its `stacks.toml` and were run with
+`python benchmarks/search.py wiki NAME …`. Figures are those of gender on a fifth of the opposite set, trained on EB1 and
+on EB2; these photos are neither trained on nor among those that the table is of. Settings are those with the highest
+balanced accuracy, the mean of both. What a sweep does not set is as `common` has it there, or as `csad train wiki`.
 """

@@ -62,17 +62,18 @@ def found(balanced, gender, race):
 
 def test_the_rule_takes_the_smallest_mean_gap_of_the_accurate(peers):
     tried = {1: found(0.83, 0.2, 0.1), 3: found(0.81, 0.1, 0.1), 10: found(0.804, 0.02, 0.16), 30: found(0.803, 0, 0)}
-    assert peers.chosen(tried) == 10  # .09 against .15 and .10; 30 is fairer still, but not accurate enough
-    assert peers.chosen({weight: tried[weight] for weight in (1, 3, 30)}) == 3
+    assert peers.chosen(tried, 0.804) == 10  # .09 against .15 and .10; 30 is fairer still, but not accurate enough
+    assert peers.chosen({weight: tried[weight] for weight in (1, 3, 30)}, 0.804) == 3
+    assert peers.chosen(tried, 0.82) == 1
 
 
 def test_the_rule_takes_the_most_accurate_where_none_is_accurate_enough(peers):
-    assert peers.chosen({1: found(0.7, 0.1, 0.1), 3: found(0.8039, 0.3, 0.3), 10: found(0.5, 0, 0)}) == 3
+    assert peers.chosen({1: found(0.7, 0.1, 0.1), 3: found(0.8039, 0.3, 0.3), 10: found(0.5, 0, 0)}, 0.804) == 3
 
 
 def test_of_equals_the_rule_takes_the_first(peers):
-    assert peers.chosen({3: found(0.82, 0.1, 0.1), 1: found(0.83, 0.1, 0.1)}) == 3
-    assert peers.chosen({3: found(0.7, 0.1, 0.2), 1: found(0.7, 0.1, 0.1)}) == 3
+    assert peers.chosen({3: found(0.82, 0.1, 0.1), 1: found(0.83, 0.1, 0.1)}, 0.804) == 3
+    assert peers.chosen({3: found(0.7, 0.1, 0.2), 1: found(0.7, 0.1, 0.1)}, 0.804) == 3
 
 
 def test_the_rarer_class_is_repeated_until_both_are_as_frequent(peers):
@@ -100,6 +101,18 @@ def test_fairlearn_is_trained_for_as_long_as_the_method_that_it_stands_beside(pe
     assert (short.course.epochs, long.course.epochs) == (0, 24)
     epochs = [theirs.epochs(made_up_adult().train, 512) for theirs in (short, long)]  # of two mini-batches
     assert epochs == [(40 + 0) * 2 // 2, (40 + 24) * 2 // 2]
+
+
+def test_an_alpha_with_which_fairlearn_breaks_off_is_left_out_and_told(peers, monkeypatch, capsys):
+    def fit(train, alpha):
+        if alpha == 3:
+            raise RuntimeError("all elements of input should be between 0 and 1\nmore")
+        return alpha
+
+    theirs = peers.Theirs([1.0, 3.0], "vanilla", torch.device("cpu"))
+    monkeypatch.setattr(theirs, "fit", fit)
+    assert theirs.try_all(0, made_up_adult()) == {1.0: 1.0}
+    assert capsys.readouterr().out == "fairlearn, alpha 3: all elements of input should be between 0 and 1\n"
 
 
 def test_fairlearn_is_repeatable_and_leaves_torchs_random_numbers_alone(peers, fairlearn):
@@ -139,9 +152,12 @@ def test_the_whole_is_written_and_both_are_measured_by_one_function(peers, fairl
     assert [(row["contestant"], row["split"]) for row in told["rows"]] == [
         ("fairlearn", 1), ("fairlearn", 4), ("csad: cocl", 1), ("csad: cocl", 4),
     ]  # fmt: skip
-    for row in told["rows"]:
+    floors = [peers.FLOOR, peers.FLOOR]
+    floors += [next(one["balanced_accuracy"] for one in row["tried"] if one["weight"] == row["weight"])
+               for row in told["rows"][:2]]  # fmt: skip
+    for row, floor in zip(told["rows"], floors, strict=True):
         assert row.keys() == {"contestant", "split", "weight", "training_s", "choice_s", "tried", *peers.SHOWN}
-        assert row["weight"] == peers.chosen({one["weight"]: one for one in row["tried"]})
+        assert row["weight"] == peers.chosen({one["weight"]: one for one in row["tried"]}, floor)
         assert [one["weight"] for one in row["tried"]] == ([0.1, 1] if row["contestant"] == "fairlearn" else [1, 30])
         assert min(row["training_s"], row["choice_s"]) > 0
         assert row["balanced_accuracy"] > 0.6  # it did learn

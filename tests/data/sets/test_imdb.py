@@ -115,6 +115,19 @@ def test_no_photo_is_in_two_splits_and_none_in_between_or_unclean_in_any(little:
     assert sorted(rows) == [row for row in range(160) if not 30 <= AGED[row // 2 % len(AGED)] <= 39]
 
 
+def test_validation_photos_may_be_those_of_the_opposite_set(little: Path) -> None:
+    plain, other = (
+        wiki(size=2, data_root=little),
+        wiki(size=2, validation=0.25, validation_of="opposite", data_root=little),
+    )
+    assert numbers(other, "train") == numbers(plain, "train")
+    assert numbers(other, "test") == numbers(plain, "test")
+    assert len(other.splits["validation"]) == 12
+    assert sorted(numbers(other, "validation") + numbers(other, "EB2")) == numbers(plain, "EB2")
+    with pytest.raises(InputError, match="No part to validate on is called 'both'"):
+        wiki(size=2, validation_of="both", data_root=little)
+
+
 def test_the_task_is_gender_with_age_as_bias(little: Path) -> None:
     dataset = DATASETS["wiki"](size=2, data_root=little)
     task = dataset.task

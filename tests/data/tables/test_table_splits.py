@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from csad.data.tables.columns import Dates, Ids, Numbers, Table, Words
-from csad.data.tables.splits import check_apart, drawn_parts, given_parts, groups_of
+from csad.data.tables.splits import check_apart, drawn_parts, given_parts, groups_of, validation_drawn
 from csad.errors import InputError
 
 TABLE = Table(Path("people.csv"), {}, 4)
@@ -46,6 +46,36 @@ def test_a_group_is_in_one_split_and_cells_of_groups_are_split_alike() -> None:
 def test_a_column_may_say_the_split_in_any_letters() -> None:
     parts = given_parts(TABLE, "fold", words("Train", "test", "TRAIN", "train"))
     assert {name: rows.tolist() for name, rows in parts.items()} == {"train": [0, 2, 3], "test": [1]}
+
+
+def test_validation_rows_are_drawn_where_a_column_names_none() -> None:
+    cells = np.arange(500) % 2
+    parts = {"train": np.arange(400), "test": np.arange(400, 500)}
+    whole = validation_drawn(parts, cells, None, THREE, 0)
+    assert list(whole) == ["train", "validation", "test"]
+    assert sorted([*whole["train"].tolist(), *whole["validation"].tolist()]) == list(range(400))
+    assert np.bincount(cells[whole["validation"]]).tolist() == [25, 25]  # a tenth is an eighth of what is not tested
+    assert whole["test"].tolist() == parts["test"].tolist()
+
+
+def test_validation_rows_are_drawn_by_group() -> None:
+    groups = np.repeat(np.arange(50), 10)[::-1]
+    whole = validation_drawn({"train": np.arange(400), "test": np.arange(400, 500)}, 0 * groups, groups, THREE, 0)
+    homes = [set(groups[rows].tolist()) for rows in whole.values()]
+    assert [len(home) for home in homes] == [35, 5, 10]
+    assert not homes[0] & homes[1]
+
+
+@pytest.mark.parametrize(
+    ("parts", "fractions"),
+    [
+        ({"train": np.arange(400), "validation": np.arange(400, 402)}, THREE),
+        ({"train": np.arange(400)}, (0.8, 0, 0.2)),
+        ({"train": np.arange(399)}, THREE),
+    ],
+)
+def test_no_validation_rows_are_drawn(parts: Any, fractions: Any) -> None:
+    assert validation_drawn(parts, np.zeros(500, np.int64), None, fractions, 0) is parts
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ LISTS_SOURCE = f"{SOURCE} and, the lists, https://github.com/feidfoe/learning-no
 GENDERS = ("female", "male")
 EDGES = (20, 25, 30, 35, 40, 45, 50, 55, 60, 65, 70)  # where the bins of ages after the first begin: Alvi et al.'s
 AGES = ("0-19", *(f"{first}-{first + 4}" for first in EDGES[:-1]), "70+")
+VALIDATED = ("train", "opposite")
 EXTREMES = ("EB1", "EB2")  # women aged 0–29 and men aged 40+; women aged 40+ and men aged 0–29
 YOUNG, OLD = 29, 40  # the last age that is young, the first that is old
 TESTING = 0.2  # the share of the young and old that is tested on
@@ -49,6 +50,7 @@ def faces(
     oldest: int = 100,
     lists: bool = False,
     validation: float = 0.0,
+    validation_of: str = "train",
     related: str = "same_bias",
     tolerance: tuple[float, ...] = (),
     seed: int = 0,
@@ -56,7 +58,8 @@ def faces(
 ) -> Dataset:
     """Faces of ``size`` pixels (224 in the paper): gender is the target, age in 12 bins the bias, as in Kim et al.
 
-    Trained on is ``setting``, EB1 or EB2; the other is a split of that name, see ``divide``. Photos are left out with a
+    Trained on is ``setting``, EB1 or EB2; the other is a split of that name, see ``divide``. ``validation_of`` is
+    "train", or "opposite" for validation photos in which age and gender go the other way. Photos are left out with a
     face score below ``least_score``, a second face (unless ``second_face``), an unknown gender, or an age that is not
     0 … ``oldest``. With ``lists`` (IMDB only) photos, labels and test split are those that Kim et al. released, and
     ``least_score``, ``second_face`` and ``oldest`` mean nothing. As in the paper, other photos of a person who is
@@ -65,7 +68,9 @@ def faces(
     """
     if setting not in EXTREMES:
         raise unknown("setting", setting, EXTREMES)
-    check_share(validation, of="training photos")
+    if validation_of not in VALIDATED:
+        raise unknown("part to validate on", validation_of, VALIDATED)
+    check_share(validation, of="training photos" if validation_of == "train" else "photos of the opposite set")
     task = Task(
         name, (3, size, size), Classes(2, GENDERS), (Classes(len(AGES), AGES),), ("age",), Related(related, tolerance)
     )
@@ -73,7 +78,8 @@ def faces(
         photos, pictures = _listed(name, data_root)
     else:
         photos, pictures = _cleaned(name, data_root, least_score, second_face, oldest)
-    parts = divide(photos, setting=setting, validation=validation, seed=seed)
+    opposite = validation_of == "opposite"
+    parts = divide(photos, setting=setting, validation=validation, of_opposite=opposite, seed=seed)
     splits = _samples(photos, parts, pictures, name=name, setting=setting, size=size)
     return Dataset(task, splits, vary=Pictures(flip, shift))
 
@@ -84,12 +90,15 @@ DATASETS.register("imdb", "Faces of actors: gender is the target; age gives it a
 DATASETS.register("wiki", "Faces from Wikipedia, the sister set of IMDB: gender and age, in the same splits.")(wiki)
 
 
-def divide(photos: Photos, *, setting: str, validation: float = 0.0, seed: int = 0) -> dict[str, Rows]:
+def divide(
+    photos: Photos, *, setting: str, validation: float = 0.0, of_opposite: bool = False, seed: int = 0
+) -> dict[str, Rows]:
     """The rows of each split; photos of people aged 30–39 are in none.
 
     "test" has a fifth of the others, drawn by ``seed``, with every combination of gender and young or old as frequent
     as in the rest, or the photos that a list says. The rest is EB1, women aged 0–29 and men aged 40+, and EB2, women
-    aged 40+ and men aged 0–29. The one called ``setting`` is "train", less the share ``validation``.
+    aged 40+ and men aged 0–29. The one called ``setting`` is "train", less the share ``validation``, which is drawn
+    from the other one if ``of_opposite``.
     """
     male, old = photos.male == 1, photos.age >= OLD
     extreme = old | (photos.age <= YOUNG)
@@ -100,10 +109,11 @@ def divide(photos: Photos, *, setting: str, validation: float = 0.0, seed: int =
     eb1 = rest[male[rest] == old[rest]]
     eb2 = rest[male[rest] != old[rest]]
     train, other = (eb1, eb2) if setting == "EB1" else (eb2, eb1)
-    parts = {"train": train, "EB2" if setting == "EB1" else "EB1": other, "test": test}
+    opposite = "EB2" if setting == "EB1" else "EB1"
+    parts = {"train": train, opposite: other, "test": test}
     if validation:
-        cells = 2 * age_bins(photos.age) + photos.male
-        parts["train"], parts["validation"] = _drawn(train, cells, validation, seed, "faces to validate")
+        cells, part = 2 * age_bins(photos.age) + photos.male, opposite if of_opposite else "train"
+        parts[part], parts["validation"] = _drawn(parts[part], cells, validation, seed, "faces to validate")
     _check_parts(parts)
     return parts
 

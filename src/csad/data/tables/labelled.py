@@ -16,7 +16,7 @@ from csad.data.tables.files import read_table_file
 from csad.data.tables.labels import Label, bias_label, bias_unit, target_label, target_unit
 from csad.data.tables.preparation import Unit
 from csad.data.tables.roles import Roles
-from csad.data.tables.splits import Parts, check_apart, drawn_parts, given_parts, groups_of
+from csad.data.tables.splits import Parts, check_apart, drawn_parts, given_parts, groups_of, validation_drawn
 from csad.errors import InputError
 
 
@@ -30,6 +30,7 @@ class Labelled(NamedTuple):
     b: list[Label]
     groups: Whole | None
     parts: Parts
+    notices: tuple[str, ...] = ()  # on what the user may not expect of the splits
 
     def target_unit(self) -> Unit:
         """In what unit the target is learned, as the training rows tell."""
@@ -61,8 +62,8 @@ def read_labelled(
     y = target_label(table, roles.target, table[roles.target].take(rows), target_kind)
     b = [bias_label(table, name, table[name].take(rows), bins, widths) for name in roles.bias]
     groups = groups_of(table, roles.group, table[roles.group].take(rows)) if roles.group else None
-    parts = _parts(table, rows, roles, groups, _cells([y, *b]), fractions, seed)
-    return Labelled(table, roles, rows, y, b, groups, parts)
+    parts, notices = _parts(table, rows, roles, groups, _cells([y, *b]), fractions, seed)
+    return Labelled(table, roles, rows, y, b, groups, parts, notices)
 
 
 def posed(found: Labelled, shape: tuple[int, ...], target: Unit) -> tuple[NDArray[Any], NDArray[Any], Task]:
@@ -104,11 +105,15 @@ def _parts(
     cells: Whole,
     fractions: Sequence[float],
     seed: int,
-) -> Parts:
-    """Which of the rows are in which split."""
+) -> tuple[Parts, tuple[str, ...]]:
+    """Which of the rows are in which split, and what the user may not expect of that."""
     if not roles.split:
-        return drawn_parts(cells, groups, fractions, seed)
+        return drawn_parts(cells, groups, fractions, seed), ()
     parts = given_parts(table, roles.split, table[roles.split].take(rows))
     if groups is not None:
         check_apart(roles.group, table[roles.group].take(rows), groups, parts)
-    return parts
+    whole = validation_drawn(parts, cells, groups, fractions, seed)
+    if whole.keys() == parts.keys():
+        return parts, ()
+    held = f"{len(whole['validation']):,} of {len(parts['train']):,} training rows were drawn for it"
+    return whole, (f"Column '{roles.split}' names no rows for validation: {held}.",)

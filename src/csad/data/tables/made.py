@@ -44,7 +44,7 @@ def owned(found: Labelled, made: Made, rest: str = "") -> OwnTable:
     labels = [found.y, *found.b]
     trained = np.flatnonzero(np.isin(found.rows, made.splits["train"].extra["row"].numpy()))
     notices = label_notices(found.table, found.rows, labels, trained)
-    notices += [*group_notices(found.roles.group, found.groups), *made.notices]
+    notices += [*found.notices, *group_notices(found.roles.group, found.groups), *made.notices]
     lines = column_lines(found.table, found.roles, labels, made.fates, rest)
     table = OwnTable(
         made.task, made.splits, vary=made.vary, preparation=made.preparation, notices=tuple(notices),

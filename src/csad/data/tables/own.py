@@ -33,8 +33,9 @@ def from_table(
 
     The ``target`` is a "class" or a "number", as ``target_kind`` says, else a number where over 20 differ. A ``bias``
     is classes; where over 20 numbers differ it needs ``bins``, where to cut, or ``widths``, up to which distance two
-    are alike. ``split`` names a column, or ``fractions`` and ``seed`` draw, each combination of target and bias alike;
-    no ``group`` is in two splits. Rows without a target are left out.
+    are alike. ``split`` names a column, or ``fractions`` and ``seed`` draw, each combination of target and bias alike,
+    as they draw validation rows from the training rows of a column that names none; no ``group`` is in two splits. Rows
+    without a target are left out.
     """
     roles = Roles(target, names_of(bias), names_of(drop), group, split)
     found = read_labelled(

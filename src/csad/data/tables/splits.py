@@ -12,6 +12,7 @@ from csad.data.tables.columns import Column, Ids, Numbers, Table, Whole, Words, 
 from csad.errors import InputError
 
 Parts = dict[str, Whole]
+FEWEST = 50  # validation rows by which anything can be chosen
 
 
 def drawn_parts(cells: Whole, groups: Whole | None, fractions: Sequence[float], seed: int) -> Parts:
@@ -19,8 +20,7 @@ def drawn_parts(cells: Whole, groups: Whole | None, fractions: Sequence[float], 
 
     A group counts to the cell of its first row. Groups are numbered from 0 in the order in which they come.
     """
-    if len(fractions) != 3 or min(fractions) < 0 or not fractions[0] > 0 or not np.isfinite(sum(fractions)):
-        raise InputError(f"fractions must be three shares for train, validation and test, not {tuple(fractions)}.")
+    _check_fractions(fractions)
     units = cells if groups is None else cells[np.unique(groups, return_index=True)[1]]
     held = [round(len(units) * share / sum(fractions)) for share in fractions[1:]]
     sizes = (len(units) - sum(held), *held)
@@ -32,6 +32,11 @@ def drawn_parts(cells: Whole, groups: Whole | None, fractions: Sequence[float], 
     parts = stratified(units, sizes, generator_for(seed, "split"))
     rows = parts if groups is None else [np.flatnonzero(np.isin(groups, part)) for part in parts]
     return {name: part for name, part in zip(SPLITS, rows, strict=True) if len(part)}
+
+
+def _check_fractions(fractions: Sequence[float]) -> None:
+    if len(fractions) != 3 or min(fractions) < 0 or not fractions[0] > 0 or not np.isfinite(sum(fractions)):
+        raise InputError(f"fractions must be three shares for train, validation and test, not {tuple(fractions)}.")
 
 
 def given_parts(table: Table, name: str, column: Column) -> Parts:
@@ -50,6 +55,22 @@ def given_parts(table: Table, name: str, column: Column) -> Parts:
     if not (homes == 0).any():
         raise InputError(f"No row whose target is known is for 'train' (column '{name}' of {table.path}).")
     return {split: np.flatnonzero(homes == k) for k, split in enumerate(SPLITS) if (homes == k).any()}
+
+
+def validation_drawn(parts: Parts, cells: Whole, groups: Whole | None, fractions: Sequence[float], seed: int) -> Parts:
+    """The same, with validation rows, or groups, drawn from those trained on as ``fractions`` say, each cell alike.
+
+    Nothing is drawn where a column tells of some, nor where fewer than ``FEWEST`` would be: these would tell nothing.
+    """
+    _check_fractions(fractions)
+    trained = parts["train"]
+    if "validation" in parts or len(trained) * fractions[1] / (fractions[0] + fractions[1]) < FEWEST:
+        return parts
+    own = None if groups is None else np.unique(groups[trained], return_inverse=True)[1]
+    drawn = drawn_parts(cells[trained], own, (fractions[0], fractions[1], 0), seed)
+    return {"train": trained[drawn["train"]], "validation": trained[drawn["validation"]]} | {
+        split: rows for split, rows in parts.items() if split != "train"
+    }
 
 
 def groups_of(table: Table, name: str, column: Column) -> Whole:

@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 from csad.data.samples import Dataset
+from csad.data.tables.splits import FEWEST
 from csad.errors import InputError
 from csad.experiments.choices.leakage import Readable, readable
 from csad.experiments.plan import Plan
 
 WEIGHT = "debias_weight"
-LEAST_ROWS = 50  # of a validation split: with fewer the figures are noise
 COST = 0.02  # of balanced accuracy, or of the share of a number's variance that is explained
 
 
@@ -63,7 +63,7 @@ def _why_settled(own: bool, plan: Plan, given: Mapping[str, Any]) -> str:
 
 def _readable(dataset: Dataset) -> Readable | str:
     rows = len(dataset.splits["validation"]) if "validation" in dataset.splits else 0
-    if rows < LEAST_ROWS:
-        return f"the validation split has {rows:,} rows, and {LEAST_ROWS} are needed"
+    if rows < FEWEST:
+        return f"the validation split has {rows:,} rows, and {FEWEST} are needed"
     found = readable(dataset)
     return f"no reader can be scored on the validation split ({found})" if isinstance(found, str) else found
