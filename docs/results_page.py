@@ -71,30 +71,46 @@ def scale_table():
     return searches.table(["seconds of one core", *(f"{size['rows']:,} rows" for size in sizes)], rows)
 
 
+def peers():
+    return json.loads((RESULTS / "adult-peers.json").read_text())
+
+
 def peers_text():
-    found = json.loads((RESULTS / "adult-peers.json").read_text())
+    found = peers()
     about, asked, ratios = found["environment"], found["settings"], found["ratios"]
-    splits = len({row["split"] for row in found["rows"]})
+    splits = list(dict.fromkeys(str(row["split"]) for row in found["rows"]))
+    weights = ",".join(f"{weight:g}" for weight in asked["weights"])
     text = f"""
-        `python benchmarks/adult_peers.py --json docs/results/adult-peers.json`, method `{asked["method"]}`: Adult's
-        test rows, means of {splits} splits, beside fairlearn {about["fairlearn"]}'s AdversarialFairnessClassifier with
-        the same net, inputs and length of training. Weights are chosen on {asked["validation"]:.0%} of the training
-        rows: {asked["rule"]}. Ours / theirs: mean of both RMS gaps {ratios["mean_gap"]:.2f}, time of training
+        `python benchmarks/adult_peers.py --method {asked["method"]} --weights {weights} --splits {",".join(splits)}
+        --json docs/results/adult-peers.json`: Adult's test rows, means of {len(splits)} splits, beside fairlearn
+        {about["fairlearn"]}'s AdversarialFairnessClassifier with the same net, inputs and length of training. Weights
+        are chosen on {asked["validation"]:.0%} of the training rows: {asked["rule"]}. The difference has its standard
+        error over splits. Ours / theirs: mean of both RMS gaps {ratios["mean_gap"]:.2f}, time of training
         {ratios["training_s"]:.2f}, time of choice {ratios["choice_s"]:.2f}. {about["device"]}, torch
         {about["torch"]}."""
-    return textwrap.fill(" ".join(text.split()), 120)
+    return textwrap.fill(" ".join(text.split()), 120, break_on_hyphens=False)
 
 
 def peers_table():
-    means = json.loads((RESULTS / "adult-peers.json").read_text())["means"]
+    found = peers()
     figures = ["balanced_accuracy", "gap_gender_rms", "gap_race_rms", "gap_gender_max", "gap_race_max"]
     rows = [
         [line["contestant"], *(f"{line[figure]:.3f}" for figure in figures),
          *(f"{line[seconds]:.1f}" for seconds in ("training_s", "choice_s"))]
-        for line in means
+        for line in found["means"]
     ]  # fmt: skip
+    theirs, ours = (
+        [row for row in found["rows"] if row["contestant"] == mean["contestant"]] for mean in found["means"]
+    )
+    rows.append(["ours − theirs", *(difference(ours, theirs, figure) for figure in figures), "", ""])
     heads = [figure.replace("_", " ") for figure in figures]
     return searches.table(["", *heads, "training, s", "choice, s"], rows)
+
+
+def difference(ours, theirs, figure):
+    """The mean of a figure's differences, split by split, and its standard error."""
+    found = [mine[figure] - other[figure] for mine, other in zip(ours, theirs, strict=True)]
+    return f"{statistics.mean(found):+.3f} ± {statistics.stdev(found) / len(found) ** 0.5:.3f}"
 
 
 def made_tables():

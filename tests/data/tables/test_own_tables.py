@@ -142,6 +142,13 @@ def test_a_column_may_say_the_split(make: Make) -> None:
     assert set(cells("fold", table.train.extra["row"])) == {"train"}
 
 
+def test_a_column_without_validation_rows_has_some_drawn_and_says_so(make: Make) -> None:
+    table = make(split="fold", drop=("who", "pay"), fractions=(0.5, 0.5, 0))
+    assert {name: len(rows) for name, rows in table.splits.items()} == {"train": 50, "validation": 50, "test": 100}
+    assert set(cells("fold", table.splits["validation"].extra["row"])) == {"train"}
+    assert table.notices == ("Column 'fold' names no rows for validation: 50 of 100 training rows were drawn for it.",)
+
+
 def test_a_class_that_no_training_row_has_is_told(make: Make) -> None:
     table = make(
         {"gender": ["x" if k == 0 else g for k, g in enumerate(COLUMNS["gender"])]}, split="fold", drop=("who", "pay")
