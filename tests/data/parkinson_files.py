@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 from pathlib import Path
 from typing import Any
 
-import pytest
+from real_data import root_of
 
-ROOT = Path(os.environ.get("CSAD_DATA") or Path(__file__).resolve().parents[3] / "shared" / "data")
 RESULTS = "tapping_results.json."
 
 
 def real(name: str) -> Path:
     """The file of that name; a test that asks for it is skipped where it is not here."""
-    path = ROOT / "parkinson" / name
-    if not path.is_file():
-        pytest.skip(f"{name} is not here: set CSAD_DATA to the folder that holds parkinson/")
-    return path
+    return root_of(name, "parkinson", name) / "parkinson" / name
 
 
 def tap(time: Any = 1.5, button: Any = "Left", place: Any = "{10.5, 20}") -> dict[str, Any]:

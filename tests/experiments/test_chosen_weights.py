@@ -138,17 +138,17 @@ def test_settings_for_faces_have_the_highest_mean_on_fairface(searches, task, me
 @pytest.mark.parametrize(
     ("row", "figure", "balance"),
     [
-        ("csad", "unbiased", "target"),
-        ("group-dro", "unbiased", "target"),
+        ("csad", "unbiased", ""),
+        ("group-dro", "unbiased", ""),
         ("vanilla-decay", "unbiased", "target"),
         ("vanilla-cells", "unbiased", "cells"),
         ("vanilla", "accuracy", "target"),
-        ("lff", "accuracy", "target"),
+        ("lff", "accuracy", ""),
     ],
 )
 def test_celeba_s_settings_are_those_that_the_rule_takes(searches, row, figure, balance):
     row = next(own for own in read_table("celeba").rows if own.name == row)
-    where = {"train.balance": balance}.items()
+    where = {"train.balance": balance}.items() if balance else ()
     chosen = searches.best_settings(searches.RESULTS / "celeba-search", row.method, figure, seeds=2, where=where)
     assert_planned("celeba", row.method, row.settings, chosen)
 

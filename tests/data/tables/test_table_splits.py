@@ -66,6 +66,12 @@ def test_validation_rows_are_drawn_by_group() -> None:
     assert not homes[0] & homes[1]
 
 
+def test_no_validation_rows_are_drawn_from_too_few_groups() -> None:
+    groups = np.arange(400) % 3
+    parts = {"train": np.arange(400)}
+    assert validation_drawn(parts, 0 * groups, groups, THREE, 0) is parts
+
+
 @pytest.mark.parametrize(
     ("parts", "fractions"),
     [

@@ -60,13 +60,15 @@ def given_parts(table: Table, name: str, column: Column) -> Parts:
 def validation_drawn(parts: Parts, cells: Whole, groups: Whole | None, fractions: Sequence[float], seed: int) -> Parts:
     """The same, with validation rows, or groups, drawn from those trained on as ``fractions`` say, each cell alike.
 
-    Nothing is drawn where a column tells of some, nor where fewer than ``FEWEST`` would be: these would tell nothing.
+    Nothing is drawn where a column tells of some, nor where fewer than ``FEWEST`` would be, which would tell nothing, nor
+    where there are too few groups to spare one.
     """
     _check_fractions(fractions)
-    trained = parts["train"]
-    if "validation" in parts or len(trained) * fractions[1] / (fractions[0] + fractions[1]) < FEWEST:
-        return parts
+    trained, share = parts["train"], fractions[1] / (fractions[0] + fractions[1])
     own = None if groups is None else np.unique(groups[trained], return_inverse=True)[1]
+    units = len(trained) if own is None else int(own.max()) + 1
+    if "validation" in parts or len(trained) * share < FEWEST or not 0 < round(units * share) < units:
+        return parts
     drawn = drawn_parts(cells[trained], own, (fractions[0], fractions[1], 0), seed)
     return {"train": trained[drawn["train"]], "validation": trained[drawn["validation"]]} | {
         split: rows for split, rows in parts.items() if split != "train"
