@@ -60,7 +60,7 @@ def given_parts(table: Table, name: str, column: Column) -> Parts:
 def validation_drawn(parts: Parts, cells: Whole, groups: Whole | None, fractions: Sequence[float], seed: int) -> Parts:
     """The same, with validation rows, or groups, drawn from those trained on as ``fractions`` say, each cell alike.
 
-    Nothing is drawn where a column tells of some, nor where fewer than ``FEWEST`` would be, which would tell nothing, nor
+    Nothing is drawn where a column tells of some, where fewer than ``FEWEST`` would be, which would tell nothing, and
     where there are too few groups to spare one.
     """
     _check_fractions(fractions)
