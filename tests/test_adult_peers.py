@@ -47,6 +47,11 @@ def peers(monkeypatch):
 
 
 @pytest.fixture
+def contestants(peers):
+    return importlib.import_module("adult_contestants")
+
+
+@pytest.fixture
 def fairlearn():
     return pytest.importorskip("fairlearn", reason="fairlearn is not here: pip install 'fairlearn>=0.13'")
 
@@ -76,20 +81,20 @@ def test_of_equals_the_rule_takes_the_first(peers):
     assert peers.chosen({3: found(0.7, 0.1, 0.2), 1: found(0.7, 0.1, 0.1)}, 0.804) == 3
 
 
-def test_the_rarer_class_is_repeated_until_both_are_as_frequent(peers):
+def test_the_rarer_class_is_repeated_until_both_are_as_frequent(contestants):
     y = np.array([0, 1, 0, 0, 1, 0, 0])
-    assert peers.balanced_rows(y).tolist() == [0, 2, 3, 5, 6, 1, 4, 1, 4, 1]
+    assert contestants.balanced_rows(y).tolist() == [0, 2, 3, 5, 6, 1, 4, 1, 4, 1]
 
 
-def test_gender_and_race_are_one_column_of_four_classes(peers):
-    assert peers.one_column(np.array([[0, 0], [0, 1], [1, 0], [1, 1]])).tolist() == [0, 1, 2, 3]
+def test_gender_and_race_are_one_column_of_four_classes(contestants):
+    assert contestants.one_column(np.array([[0, 0], [0, 1], [1, 0], [1, 1]])).tolist() == [0, 1, 2, 3]
 
 
-def test_fairlearn_takes_as_many_steps_as_our_target_branch_or_a_few_more(peers, fairlearn):
+def test_fairlearn_takes_as_many_steps_as_our_target_branch_or_a_few_more(peers, contestants, fairlearn):
     theirs, train = peers.Theirs([1.0], "vanilla", torch.device("cpu")), made_up_adult().train
     model = theirs.fit(train, 1.0).__self__
     ours = csad.train("adult", "vanilla", device="cpu").result["target_updates"]
-    rows = len(peers.balanced_rows(train.y.numpy()))
+    rows = len(contestants.balanced_rows(train.y.numpy()))
     assert ours <= model.n_iter_ < ours + np.ceil(rows / theirs.course.batch_size)
     widths = [layer.out_features for layer in model.backendEngine_.predictor_model.layers_ if hasattr(layer, "weight")]
     assert widths == [64, 32, 1]
