@@ -3,7 +3,8 @@
     python benchmarks/search.py colored-mnist s1 w1 --data-root DATA
 
 The sweeps of a search are declared in docs/results/TASK-search/stacks.toml, what all have in common in its section
-``common``; figures are those of the validation split, or of the splits that ``judges`` names there.
+``common``; figures are those of the validation split, or of the splits that ``judges`` names there. Several processes
+share a sweep with ``--only data.setting=EB1`` and so on: their files, one after the other, are the sweep's.
 """
 
 from __future__ import annotations
@@ -54,11 +55,13 @@ def judged(result: dict[str, Figures], judges: list[str], metrics: list[str]) ->
     return fmean(figures.values()), {split: round(value, 5) for split, value in figures.items()}
 
 
-def search(name: str, told: dict[str, Any], common: dict[str, Any], runs: Path, data_root: Path | None) -> list[Any]:
-    """Runs one sweep; gives a line for each of its runs."""
+def search(
+    name: str, told: dict[str, Any], common: dict[str, Any], only: dict[str, str], runs: Path, data_root: Path | None
+) -> list[Any]:
+    """Runs one sweep, or those of its runs that have the values of ``only``; gives a line for each run."""
     start = time.monotonic()
     method, seeds, metrics = told.get("method", "csad"), told.get("seeds", [0]), common["metrics"]
-    settings = {key: str(value) for key, value in (common["set"] | told["set"]).items()}
+    settings = {key: str(value) for key, value in (common["set"] | told["set"] | only).items()}
     made = sweep(
         common["task"], method, preset=told.get("preset", common.get("preset", "")), seeds=seeds, settings=settings,
         out=runs / name, shared=runs / "shared", resume=True, data_root=data_root, teller=Aloud(),
@@ -67,7 +70,7 @@ def search(name: str, told: dict[str, Any], common: dict[str, Any], runs: Path, 
     for run in made.runs:
         if run["result"]:
             score, figures = judged(run["result"]["metrics"], common.get("judges", ["validation"]), metrics)
-            line = {"stack": name, "method": method, "values": run["values"], "seed": run["seed"]}
+            line = {"stack": name, "method": method, "values": only | run["values"], "seed": run["seed"]}
             line |= {"validation": score, "train": run["result"]["metrics"]["train"][metrics[0]]}
             line |= {"curve": curve(made.out / run["name"])}
             if len(figures) > 1:
@@ -83,6 +86,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("task")
     parser.add_argument("names", nargs="+")
+    parser.add_argument("--only", action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("--out", type=Path, help="docs/results/TASK-search if not given")
     parser.add_argument("--runs", type=Path, default=Path("runs/search"))
     parser.add_argument("--data-root", type=Path)
@@ -91,8 +95,9 @@ def main() -> None:
     stacks = tomllib.loads((home / "stacks.toml").read_text(encoding="utf-8"))
     out = options.out or home
     out.mkdir(parents=True, exist_ok=True)
+    only = dict(pair.split("=", 1) for pair in options.only)
     for name in options.names:
-        found = search(name, stacks[name], stacks["common"], options.runs / options.task, options.data_root)
+        found = search(name, stacks[name], stacks["common"], only, options.runs / options.task, options.data_root)
         (out / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in found))
 
 

@@ -17,6 +17,15 @@ def test_one_split_judges_by_its_first_metric_and_several_by_their_mean(judges, 
     assert script("benchmarks/search.py").judged(RESULT, judges, ["a", "b"]) == figures
 
 
+def test_a_part_of_a_sweep_has_its_own_runs_alone_and_its_lines_say_which(tmp_path):
+    common = {"task": "toy-table", "metrics": ["accuracy"], "set": {"train.target_epochs": 1, "train.epochs": 0}}
+    told = {"method": "vanilla", "set": {"data.seed": "1,2", "train.batch_size": "64,128"}}
+    lines = script("benchmarks/search.py").search("v", told, common, {"data.seed": "2"}, tmp_path, None)
+    assert [line["values"] for line in lines] == [
+        {"data.seed": "2", "train.batch_size": "64"}, {"data.seed": "2", "train.batch_size": "128"},
+    ]  # fmt: skip
+
+
 def test_a_page_names_what_was_trained_on_and_each_figure_stands_under_its_own_head():
     tried = [
         ("0", "EB1", {"EB2": 0.5, "test": 0.6}),
