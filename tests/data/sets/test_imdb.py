@@ -1,9 +1,8 @@
+"""IMDB and WIKI from their own files: which photos are in which split with which labels, and what is said of others."""
+
 from __future__ import annotations
 
-import io
-import tarfile
-import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,53 +10,17 @@ import numpy as np
 import pytest
 import torch
 from face_files import NAN, record, saved
+from imdb_files import AGED, DROPPED, ROWS, numbers, picture, pictures
+from picture_files import as_folder, as_tar, as_zip
 
 import csad
 from csad.data.check import check_trainable
 from csad.data.images import ImageWarning
-from csad.data.samples import Classes, Dataset
+from csad.data.samples import Classes
 from csad.data.sets.face_metadata import clean, read_faces
 from csad.data.sets.imdb import AGES, PhotoWarning, _held, age_bins, divide, imdb, wiki
 from csad.errors import InputError
 from csad.registry import DATASETS
-
-Image = pytest.importorskip("PIL.Image", reason="Pillow is not installed: pictures cannot be made")
-
-AGED = (5, 24, 29, 30, 39, 40, 64, 100)  # each age, of a woman and a man, ten times: 160 photos
-BORN = {age: (2000 - age, 3, 1) for age in AGED}
-ROWS = [{"born": BORN[age], "gender": float(male)} for age in AGED for male in (0, 1)] * 10
-DROPPED = [{"gender": NAN}, {"second": 1.5}, {"score": 0.5}, {"born": (1890, 1, 1)}]
-
-
-def picture(row: int) -> bytes:
-    """A picture in one colour that tells the row."""
-    stream = io.BytesIO()
-    Image.new("RGB", (5, 4), (row, 255 - row, 7)).save(stream, "PNG")
-    return stream.getvalue()
-
-
-def pictures(prefix: str = "wiki_crop/", rows: int = len(ROWS) + len(DROPPED)) -> dict[str, bytes]:
-    return {f"{prefix}{row % 100:02}/{row}.jpg": picture(row) for row in range(rows)}
-
-
-def write_zip(place: Path, files: dict[str, bytes]) -> None:
-    with zipfile.ZipFile(place.with_suffix(".zip"), "w") as archive:
-        for name, data in files.items():
-            archive.writestr(name, data)
-
-
-def write_tar(place: Path, files: dict[str, bytes]) -> None:
-    with tarfile.open(place.with_suffix(".tar"), "w") as archive:
-        for name, data in files.items():
-            member = tarfile.TarInfo(name)
-            member.size = len(data)
-            archive.addfile(member, io.BytesIO(data))
-
-
-def write_folder(place: Path, files: dict[str, bytes]) -> None:
-    for name, data in files.items():
-        (place / name).parent.mkdir(parents=True, exist_ok=True)
-        (place / name).write_bytes(data)
 
 
 @pytest.fixture
@@ -73,25 +36,18 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def little(root: Path) -> Path:
     """The same with pictures."""
-    write_zip(root / "wiki" / "wiki_crop", pictures())
+    as_zip(root / "wiki" / "wiki_crop.zip", pictures())
     return root
 
 
-def numbers(dataset: Dataset, split: str) -> list[int]:
-    """The rows that a split's pictures show."""
-    x = dataset.splits[split].x
-    assert bool((x == x[:, :, :1, :1]).all())
-    assert bool((x[:, 0, 0, 0] == 255 - x[:, 1, 0, 0]).all())
-    found: list[int] = x[:, 0, 0, 0].tolist()
-    return found
-
-
-@pytest.mark.parametrize("write", [write_zip, write_tar, write_folder])
+@pytest.mark.parametrize(
+    ("write", "place"), [(as_zip, "wiki_crop.zip"), (as_tar, "wiki_crop.tar"), (as_folder, "wiki_crop")]
+)
 @pytest.mark.parametrize("prefix", ["wiki_crop/", ""])
 def test_pictures_come_with_their_labels_from_wherever_they_lie(
-    root: Path, write: Callable[[Path, dict[str, bytes]], None], prefix: str
+    root: Path, write: Callable[[Path, Mapping[str, bytes]], Path], place: str, prefix: str
 ) -> None:
-    write(root / "wiki" / "wiki_crop", pictures(prefix))
+    write(root / "wiki" / place, pictures(prefix))
     dataset = wiki(size=2, data_root=root)
     assert {split: len(samples) for split, samples in dataset.splits.items()} == {"train": 48, "EB2": 48, "test": 24}
     for split, samples in dataset.splits.items():
@@ -104,7 +60,7 @@ def test_pictures_come_with_their_labels_from_wherever_they_lie(
 
 
 def test_the_metadata_may_lie_among_the_unpacked_pictures_and_all_beside_the_folder(root: Path) -> None:
-    write_folder(root / "wiki_crop", pictures(""))
+    as_folder(root / "wiki_crop", pictures(""))
     (root / "wiki" / "wiki.mat").rename(root / "wiki_crop" / "wiki.mat")
     assert len(wiki(size=2, data_root=root).train) == 48
 
@@ -152,7 +108,7 @@ def test_both_settings_share_one_cache_of_decoded_pictures(little: Path, tmp_pat
 def test_imdb_is_read_alike_under_its_own_name(little: Path) -> None:
     (little / "imdb").mkdir()
     saved(little / "imdb" / "imdb.mat", record(*ROWS, *DROPPED), "imdb")
-    write_tar(little / "imdb" / "imdb_crop", pictures("imdb_crop/"))
+    as_tar(little / "imdb" / "imdb_crop.tar", pictures("imdb_crop/"))
     own, sister = imdb(size=2, data_root=little), wiki(size=2, data_root=little)
     assert own.task.name == "imdb"
     for split, samples in own.splits.items():
@@ -162,34 +118,34 @@ def test_imdb_is_read_alike_under_its_own_name(little: Path) -> None:
 def test_photos_that_are_not_among_the_pictures_are_left_out_and_counted(root: Path) -> None:
     files = pictures()
     lost = [row for row in range(160) if row % 16 in (0, 11)]  # women of 5, men of 40
-    write_zip(
-        root / "wiki" / "wiki_crop", {name: data for n, (name, data) in enumerate(files.items()) if n not in lost}
+    as_zip(
+        root / "wiki" / "wiki_crop.zip", {name: data for n, (name, data) in enumerate(files.items()) if n not in lost}
     )
     with pytest.warns(
         PhotoWarning, match=r"20 of the 120 photos that are wanted are not in .*wiki_crop\.zip: left out"
     ):
         few = wiki(size=2, data_root=root)
-    write_zip(root / "wiki" / "wiki_crop", files)
+    as_zip(root / "wiki" / "wiki_crop.zip", files)
     whole = wiki(size=2, data_root=root)
     for split in whole.splits:
         assert numbers(few, split) == [row for row in numbers(whole, split) if row not in lost]
 
 
 def test_pictures_of_something_else_are_an_error(root: Path) -> None:
-    write_zip(root / "wiki" / "wiki_crop", {"imdb_crop/00/0.jpg": picture(0)})
+    as_zip(root / "wiki" / "wiki_crop.zip", {"imdb_crop/00/0.jpg": picture(0)})
     with pytest.raises(InputError, match=r"wiki_crop\.zip holds none of the 120 photos that are wanted: download it"):
         wiki(size=2, data_root=root)
 
 
 def test_a_split_without_pictures_is_an_error(root: Path) -> None:
     some = {name: data for row, (name, data) in enumerate(pictures().items()) if row % 16 in (0, 11)}
-    write_zip(root / "wiki" / "wiki_crop", some)
+    as_zip(root / "wiki" / "wiki_crop.zip", some)
     with pytest.warns(PhotoWarning), pytest.raises(InputError, match="No photo is left for the split 'EB2'"):
         wiki(size=2, data_root=root)
 
 
 def test_a_broken_picture_is_left_out(root: Path) -> None:
-    write_zip(root / "wiki" / "wiki_crop", pictures() | {"wiki_crop/00/0.jpg": b"no picture"})
+    as_zip(root / "wiki" / "wiki_crop.zip", pictures() | {"wiki_crop/00/0.jpg": b"no picture"})
     with pytest.warns(ImageWarning, match="1 of"):
         dataset = wiki(size=2, data_root=root)
     rows = [row for split in dataset.splits for row in numbers(dataset, split)]
@@ -235,60 +191,6 @@ def test_what_is_missing_is_told_with_where_to_get_it_and_where_to_put_it(
     monkeypatch.setenv("CSAD_DATA", str(root))
     with pytest.raises(InputError, match=rf"{name}\.mat"):
         DATASETS[name]()
-
-
-def write_lists(folder: Path, labels: Any, parts: Any) -> None:
-    folder.mkdir(exist_ok=True)
-    for name, value in (("imdb_age_gender.npy", labels), ("imdb_split.npy", parts)):
-        np.save(folder / name, np.array(value, dtype=object), allow_pickle=True)
-
-
-def listed() -> tuple[dict[bytes, dict[str, Any]], dict[str, Any]]:
-    """Labels and lists as Kim et al. wrote them: paths as bytes and as words."""
-    paths = [f"{row % 100:02}/{row}.jpg" for row in range(160)]
-    ages = [AGED[row // 2 % len(AGED)] for row in range(160)]
-    labels = {path.encode(): {"age": np.int64(ages[row]), "gender": row % 2} for row, path in enumerate(paths)}
-    return labels, {"train_list": paths[40:], "test_list": np.array(paths[:32])}
-
-
-def test_the_released_lists_say_what_is_trained_and_tested_on(root: Path) -> None:
-    write_lists(root / "imdb", *listed())
-    write_tar(root / "imdb" / "imdb_crop", pictures("imdb_crop/"))
-    dataset = imdb(size=2, lists=True, data_root=root)
-    assert numbers(dataset, "test") == [*range(32)]
-    wanted = {"train": lambda male, age: age >= 40 if male else age < 30}
-    wanted["EB2"] = lambda male, age: age < 30 if male else age >= 40
-    for split, rule in wanted.items():
-        assert numbers(dataset, split) == [row for row in range(40, 160) if rule(row % 2, AGED[row // 2 % len(AGED)])]
-    for split, samples in dataset.splits.items():
-        assert samples.y.tolist() == [row % 2 for row in numbers(dataset, split)]
-        assert samples.extra["age"].tolist() == [AGED[row // 2 % len(AGED)] for row in numbers(dataset, split)]
-
-
-@pytest.mark.parametrize(
-    ("labels", "parts", "complaint"),
-    [
-        ([1], {}, r"imdb_age_gender\.npy does not hold a dict"),
-        ({}, [1], r"imdb_split\.npy does not hold a dict"),
-        ({}, {"train_list": []}, r"imdb_split\.npy has no list called test_list"),
-        ({}, {"train_list": ["a"], "test_list": []}, "does not tell the age and gender of every photo in"),
-        ({"a": {"age": 3}}, {"train_list": ["a"], "test_list": []}, "does not tell the age and gender"),
-        ({"a": {"age": NAN, "gender": 1}}, {"train_list": ["a"], "test_list": []}, "does not tell the age and gender"),
-        ({"a": {"age": 3, "gender": 2}}, {"train_list": ["a"], "test_list": []}, "a gender that is neither 0 nor 1"),
-        ({"a": {"age": 3, "gender": 1}}, {"train_list": ["a"], "test_list": ["a"]}, "lists a photo twice"),
-        ({}, {"train_list": [], "test_list": []}, "No photo is left for the split 'train'"),
-    ],
-)
-def test_lists_of_another_layout_are_told(root: Path, labels: Any, parts: Any, complaint: str) -> None:
-    write_lists(root / "imdb", labels, parts)
-    write_tar(root / "imdb" / "imdb_crop", pictures("imdb_crop/"))
-    with pytest.raises(InputError, match=complaint):
-        imdb(size=2, lists=True, data_root=root)
-
-
-def test_missing_lists_are_told(root: Path) -> None:
-    with pytest.raises(InputError, match=r"imdb_age_gender\.npy, imdb_split\.npy, .*feidfoe/learning-not-to-learn"):
-        imdb(lists=True, data_root=root)
 
 
 def test_a_net_learns_from_faces(little: Path) -> None:
