@@ -4,7 +4,8 @@
 
 The sweeps of a search are declared in docs/results/TASK-search/stacks.toml, what all have in common in its section
 ``common``; figures are those of the validation split, or of the splits that ``judges`` names there. Several processes
-share a sweep with ``--only data.setting=EB1`` and so on: their files, one after the other, are the sweep's.
+share a sweep with ``--only data.setting=EB1`` and so on, each with an ``--out`` and ``--runs`` of its own: their files,
+one after the other, are the sweep's.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from csad.errors import InputError
 from csad.experiments.listeners import Silent
+from csad.experiments.plan import from_words
 from csad.experiments.sweep import sweep
 from csad.training.log import Log
 
@@ -91,11 +94,14 @@ def main() -> None:
     parser.add_argument("--runs", type=Path, default=Path("runs/search"))
     parser.add_argument("--data-root", type=Path)
     options = parser.parse_args()
+    try:
+        only = from_words(options.only)
+    except InputError as error:
+        parser.error(str(error))
     home = RESULTS / f"{options.task}-search"
     stacks = tomllib.loads((home / "stacks.toml").read_text(encoding="utf-8"))
     out = options.out or home
     out.mkdir(parents=True, exist_ok=True)
-    only = dict(pair.split("=", 1) for pair in options.only)
     for name in options.names:
         found = search(name, stacks[name], stacks["common"], only, options.runs / options.task, options.data_root)
         (out / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in found))

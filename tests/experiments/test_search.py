@@ -26,6 +26,14 @@ def test_a_part_of_a_sweep_has_its_own_runs_alone_and_its_lines_say_which(tmp_pa
     ]  # fmt: skip
 
 
+def test_a_part_that_is_no_setting_is_told_in_a_sentence(monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["search.py", "wiki", "v1", "--only", "EB1"])
+    with pytest.raises(SystemExit) as left:
+        script("benchmarks/search.py").main()
+    assert left.value.code == 2
+    assert "A setting must read name=value, not 'EB1'." in capsys.readouterr().err
+
+
 def test_a_page_names_what_was_trained_on_and_each_figure_stands_under_its_own_head():
     tried = [
         ("0", "EB1", {"EB2": 0.5, "test": 0.6}),
