@@ -156,6 +156,27 @@ def test_a_class_that_no_training_row_has_is_told(make: Make) -> None:
     assert table.notices == ("No training row has 'x' as 'gender'.",)
 
 
+def test_a_bias_that_says_the_target_in_every_training_row_is_told(make: Make) -> None:
+    """Rows that are tested do not count, nor do those whose bias is not known; one row against the bias is enough."""
+    against = [k for k in ROW if COLUMNS["fold"][k] == "test"]
+    town = [
+        "" if k % 5 == 0 else {"high": ("Rome", "Oslo"), "low": ("Lima", "Bern")}[COLUMNS["income"][k]][k // 2 % 2]
+        for k in ROW
+    ]
+    for k in against:
+        town[k] = "Rome"
+    settings: dict[str, Any] = {
+        "bias": ("gender", "town"),
+        "split": "fold",
+        "drop": ("who", "pay", "city"),
+        "fractions": (1, 0, 0),
+    }
+    (told,) = make({"town": town}, **settings).notices
+    assert told.startswith("In the training rows 'town' decides 'income': no value of it is there with two targets.")
+    town[next(k for k in ROW if k not in against and town[k] == "Lima")] = "Rome"
+    assert make({"town": town}, **settings).notices == ()
+
+
 def test_the_seed_decides_who_is_tested(make: Make) -> None:
     one, again, other = (make(seed=seed).splits["test"].extra["row"].tolist() for seed in (0, 0, 1))
     assert one == again != other

@@ -14,7 +14,7 @@ from csad.data.tables.labelled import Labelled, posed
 from csad.data.tables.owned import OwnTable, heard
 from csad.data.tables.preparation import Preparation
 from csad.data.tables.preparations import AnyPreparation
-from csad.data.tables.told import column_lines, group_notices, label_notices
+from csad.data.tables.told import column_lines, confusion_notices, group_notices, label_notices
 from csad.data.vary import Pictures
 
 
@@ -43,7 +43,7 @@ def owned(found: Labelled, made: Made, rest: str = "") -> OwnTable:
     """The data set, told of to whoever listens; ``rest`` is said of columns that have no part in it."""
     labels = [found.y, *found.b]
     trained = np.flatnonzero(np.isin(found.rows, made.splits["train"].extra["row"].numpy()))
-    notices = label_notices(found.table, found.rows, labels, trained)
+    notices = [*label_notices(found.table, found.rows, labels, trained), *confusion_notices(labels, trained)]
     notices += [*found.notices, *group_notices(found.roles.group, found.groups), *made.notices]
     lines = column_lines(found.table, found.roles, labels, made.fates, rest)
     table = OwnTable(

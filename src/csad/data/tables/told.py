@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from csad.data.samples import Classes, Number
 from csad.data.tables.columns import Table, Whole, shown
 from csad.data.tables.inputs import Fate, kind_of
@@ -60,3 +62,22 @@ def label_notices(table: Table, rows: Whole, labels: Sequence[Label], trained: W
             absent = [repr(name) for code, name in enumerate(label.kind.names) if code not in present]
             found += [f"No training row has {shown(tuple(absent), 3)} as '{label.name}'."] if absent else []
     return found
+
+
+def confusion_notices(labels: Sequence[Label], trained: Whole) -> list[str]:
+    """A sentence for each bias that, in the rows that are trained on, says the target, the first of ``labels``."""
+    y, *biases = labels
+    return [
+        f"In the training rows '{bias.name}' decides '{y.name}': no value of it is there with two targets. What tells "
+        f"one tells the other, so that little can be learned from them that leaves '{bias.name}' alone: add rows that "
+        "go against the bias."
+        for bias in biases
+        if isinstance(y.kind, Classes) and isinstance(bias.kind, Classes)
+        if _decides(bias.values[trained], y.values[trained])
+    ]
+
+
+def _decides(bias: Whole, target: Whole) -> bool:
+    known = bias >= 0
+    pairs = np.unique(np.stack([bias[known], target[known]]), axis=1)
+    return bool(1 < len(np.unique(pairs[0])) == pairs.shape[1])
