@@ -302,6 +302,6 @@ WIKI = """# Settings tried on WIKI faces
 Written by `make docs` from `wiki-search/`; the sweeps are declared in its `stacks.toml` and were run with
 `python benchmarks/search.py wiki NAME …`. Figures are those of gender on a fifth of the opposite set, trained on EB1
 and on EB2; these photos are not trained on. The search was declared after a table with FairFace's settings had shown
-all photos. It is not finished: CSAD's sweeps and that of Ragonesi et al. are missing, and `csad train wiki` still has
-what FairFace chose. What a sweep does not set is as `common` has it there, or as `csad train wiki`.
+all photos. It is not finished: all methods are still to be tried with an average of the weights, and `csad train wiki`
+still has what FairFace chose. What a sweep does not set is as `common` has it there, or as `csad train wiki`.
 """
