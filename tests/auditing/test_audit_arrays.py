@@ -261,7 +261,7 @@ def test_words_are_on_the_reader_that_tells_most_of_the_other_model() -> None:
         ReadingDifference("x", "age", "linear", Difference(0.5, 1.0, -0.5, -0.6, -0.4)),  # not what is deployed
     )
     assert in_words("vanilla", "h", readings) == (
-        "The reader that tells age best from h of vanilla has AUC .90 there and .60 here: -0.300 (-0.400 … -0.200)."
+        "The reader that tells age best from h of vanilla has AUC .90 there and .60 here: −0.300 (−0.400 … −0.200)."
     )
 
 

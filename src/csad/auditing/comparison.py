@@ -26,6 +26,11 @@ class Difference:
     low: float | None  # None where no draw has the figure
     high: float | None
 
+    def __str__(self) -> str:
+        """``−0.002 (−0.007 … +0.003)``: how far apart the two are."""
+        ends = "" if self.low is None else f" ({self.low:+.3f} … {self.high:+.3f})"
+        return f"{self.difference:+.3f}{ends}".replace("-", "−")
+
 
 @dataclass(frozen=True)
 class ReadingDifference:
@@ -80,7 +85,7 @@ def in_words(against: str, deployed: str, readings: Sequence[ReadingDifference])
         auc = best.auc
         found.append(
             f"The reader that tells {bias} best from {deployed} of {against} has AUC {short(auc.other)} there and "
-            f"{short(auc.value)} here: {auc.difference:+.3f} ({auc.low:+.3f} … {auc.high:+.3f})."
+            f"{short(auc.value)} here: {auc}."
         )
     return " ".join(found)
 

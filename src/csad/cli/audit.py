@@ -142,8 +142,7 @@ def _verdict_row(verdict: Verdict, probes: Sequence[str]) -> Row:
 
 
 def _difference_row(difference: Difference) -> Row:
-    ends = "" if difference.low is None else f" ({difference.low:+.3f} … {difference.high:+.3f})"
-    return [f"{difference.value:.3f}", f"{difference.other:.3f}", f"{difference.difference:+.3f}{ends}"]
+    return [f"{difference.value:.3f}", f"{difference.other:.3f}", str(difference)]
 
 
 def _told(figure: Figure) -> str:
