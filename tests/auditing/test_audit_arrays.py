@@ -265,6 +265,10 @@ def test_words_are_on_the_reader_that_tells_most_of_the_other_model() -> None:
     )
 
 
+def test_a_difference_without_an_interval_is_told_alone() -> None:
+    assert str(Difference(0.7, 0.6, 0.1, None, None)) == "+0.100"
+
+
 def test_draws_are_of_the_same_rows_whatever_else_is_read() -> None:
     facts, noise = rows(200)
     biases = {"gender": facts.biases[0].values}

@@ -68,9 +68,8 @@ def confusion_notices(labels: Sequence[Label], trained: Whole) -> list[str]:
     """A sentence for each bias that, in the rows that are trained on, says the target, the first of ``labels``."""
     y, *biases = labels
     return [
-        f"In the training rows '{bias.name}' decides '{y.name}': no value of it is there with two targets. What tells "
-        f"one tells the other, so that little can be learned from them that leaves '{bias.name}' alone: add rows that "
-        "go against the bias."
+        f"In the training rows '{bias.name}' decides '{y.name}': no value of it is there with two targets, so that "
+        "nothing in them says which of the two is meant. Add rows that go against the bias."
         for bias in biases
         if isinstance(y.kind, Classes) and isinstance(bias.kind, Classes)
         if _decides(bias.values[trained], y.values[trained])
@@ -78,6 +77,7 @@ def confusion_notices(labels: Sequence[Label], trained: Whole) -> list[str]:
 
 
 def _decides(bias: Whole, target: Whole) -> bool:
+    """Of rows whose bias is known, if they have several targets: whether each value of it has only one."""
     known = bias >= 0
     pairs = np.unique(np.stack([bias[known], target[known]]), axis=1)
-    return bool(1 < len(np.unique(pairs[0])) == pairs.shape[1])
+    return len(np.unique(pairs[0])) == pairs.shape[1] and len(np.unique(pairs[1])) > 1
