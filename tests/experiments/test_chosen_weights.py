@@ -1,6 +1,8 @@
 """The λ of the paper's table are those that the rule takes from the sweeps on validation digits, and no others."""
 
+import itertools
 import json
+import tomllib
 
 import pytest
 from scripts import script
@@ -133,6 +135,22 @@ def test_the_best_have_the_highest_mean_of_seeds_enough(searches, tmp_path):
 def test_settings_for_faces_have_the_highest_mean(searches, task, figure, method):
     chosen = searches.best_settings(searches.RESULTS / f"{task}-search", method, figure)
     assert_planned(task, method, {}, chosen)
+
+
+def test_wiki_s_table_leaves_out_the_photos_that_settings_were_chosen_on(searches):
+    stacks = tomllib.loads((searches.RESULTS / "wiki-search" / "stacks.toml").read_text())
+
+    def held_out(given):
+        data = resolve("vanilla", DATASETS["wiki"], experiment("wiki"), given, "").data
+        return {name: data[name] for name in ("validation", "validation_of", "seed")}
+
+    judged = held_out({key: value for key, value in stacks["common"]["set"].items() if key != "data.setting"})
+    assert judged["validation"] > 0
+    table = read_table("wiki")
+    for row in table.rows:
+        for column, seed in itertools.product(table.columns, table.seeds):
+            data = {key: value for key, value in row.given(table, column, seed).items() if key.startswith("data.")}
+            assert held_out(data) == judged
 
 
 @pytest.mark.parametrize(

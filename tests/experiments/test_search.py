@@ -55,3 +55,15 @@ def test_a_page_of_one_judge_has_its_metrics_as_heads_and_means_over_seeds():
     told = {"question": "?", "finding": "!", "set": {}}
     shown = [line for line in script("docs/searches.py").celeba("c", told, runs).splitlines() if line[:1] == "|"]
     assert shown == ["| λ | bias conflicting |", "| --- | --- |", "| 1 | 0.500 |"]
+
+
+def test_a_page_of_worlds_says_how_far_even_people_teach_better():
+    rows = [
+        {"effect": effect, "age_effect": 1.0, "age_bias": -1.0, "biased": biased, "even": 0.7}
+        for effect, biased in (("small", 0.6), ("large", 0.75))
+    ]
+    assert script("docs/searches.py").worlds_table(rows).splitlines() == [
+        "| data.age_effect | data.age_bias | small | large |",
+        "| --- | --- | --- | --- |",
+        "| 1 | -1 | +.100 | −.050 |",
+    ]
