@@ -13,8 +13,8 @@ from csad.registry import DATASETS
 
 
 @pytest.fixture
-def searches():
-    return script("docs/searches.py")
+def choices():
+    return script("docs/choices.py")
 
 
 @pytest.mark.parametrize(
@@ -24,8 +24,8 @@ def searches():
         ("bound", "colored-mnist-bounds", {"cs-same", "jsd-near", "nce-near", "mine-near"}),
     ],
 )
-def test_the_tables_weights_are_those_that_the_rule_takes(searches, family, name, least):
-    chosen = searches.chosen_weights(searches.RESULTS / "colored-mnist-search", family)
+def test_the_tables_weights_are_those_that_the_rule_takes(choices, family, name, least):
+    chosen = choices.chosen_weights(choices.RESULTS / "colored-mnist-search", family)
     table = read_table(name)
     rows = {row.name: row for row in table.rows}
     assert chosen.keys() >= least
@@ -40,44 +40,44 @@ def test_i_cs_has_the_same_weights_among_the_bounds_as_in_the_paper_s_table():
     assert of["cs-near"] == [of["csad"][paper.columns.index(column)] for column in among.columns]
 
 
-def test_a_weight_that_a_sweep_does_not_vary_is_taken_from_what_it_sets(searches, tmp_path):
+def test_a_weight_that_a_sweep_does_not_vary_is_taken_from_what_it_sets(choices, tmp_path):
     (tmp_path / "stacks.toml").write_text('[lambda-csad]\n[lambda-csad.set]\ndebias_weight = "0.25"\n')
     (tmp_path / "lambda-csad.jsonl").write_text('{"values": {"data.color_variance": "0.02"}, "validation": 0.5}\n')
-    assert searches.chosen_weights(tmp_path, "lambda") == {"csad": {"0.020": 0.25}}
+    assert choices.chosen_weights(tmp_path, "lambda") == {"csad": {"0.020": 0.25}}
 
 
-def test_the_rule_takes_the_highest_mean_and_on_a_tie_the_smaller_weight(searches, tmp_path):
+def test_the_rule_takes_the_highest_mean_and_on_a_tie_the_smaller_weight(choices, tmp_path):
     sections = "".join(f"[lambda-{name}]\nset = {{}}\n" for name in ("csad", "csad-2", "ad-jsd"))
     (tmp_path / "stacks.toml").write_text(sections)
     line = '{{"values": {{"data.color_variance": "0.02", "debias_weight": "{}"}}, "validation": {}}}\n'
     tried = {"csad": [(1, 0.5), (1, 0.9), (2, 0.7), (3, 0.6)], "csad-2": [(10, 0.65)], "ad-jsd": [(10, 0.5), (2, 0.4)]}
     for name, runs in tried.items():
         (tmp_path / f"lambda-{name}.jsonl").write_text("".join(line.format(*run) for run in runs))
-    assert searches.chosen_weights(tmp_path, "lambda") == {"csad": {"0.020": 1.0}, "ad-jsd": {"0.020": 10.0}}
+    assert choices.chosen_weights(tmp_path, "lambda") == {"csad": {"0.020": 1.0}, "ad-jsd": {"0.020": 10.0}}
 
 
-def test_the_rivals_weights_on_adult_are_those_that_the_rule_takes(searches):
+def test_the_rivals_weights_on_adult_are_those_that_the_rule_takes(choices):
     rows = {row.name: row for row in read_table("adult").rows}
     paper = {name: row.paper["balanced_accuracy"][0] for name, row in rows.items() if row.paper}
-    chosen = searches.rivals_weights(searches.RESULTS / "adult-search", paper)
+    chosen = choices.rivals_weights(choices.RESULTS / "adult-search", paper)
     assert chosen.keys() >= {"zhang", "cocl", "sensr"}
     for name, (setting, value) in chosen.items():
         plan = resolve(name, DATASETS["adult"], experiment("adult"), rows[name].settings, rows[name].preset)
         assert plan.settings[setting] == value, name
 
 
-def test_a_rival_s_weight_is_near_the_paper_and_has_the_smallest_gaps(searches, tmp_path):
+def test_a_rival_s_weight_is_near_the_paper_and_has_the_smallest_gaps(choices, tmp_path):
     (tmp_path / "stacks.toml").write_text("[weight-zhang]\n[c1]\n")
     line = '{{"values": {{"data.split": "{}", "debias_weight": "{}"}}, "figures": {{"balanced_accuracy": {}, '
     line += '"gap_gender_rms": {}, "gap_race_rms": {}}}}}\n'
     tried = [(0, "1", 0.80, 0.1, 0.2), (1, "1", 0.82, 0.1, 0.2), (0, "2", 0.80, 0.1, 0.1), (0, "3", 0.78, 0, 0)]
     (tmp_path / "weight-zhang.jsonl").write_text("".join(line.format(*run) for run in tried))
-    assert searches.rivals_weights(tmp_path, {"zhang": 0.81}) == {"zhang": ("debias_weight", 2.0)}
-    assert searches.rivals_weights(tmp_path, {"zhang": 0.75}) == {"zhang": ("debias_weight", 3.0)}
+    assert choices.rivals_weights(tmp_path, {"zhang": 0.81}) == {"zhang": ("debias_weight", 2.0)}
+    assert choices.rivals_weights(tmp_path, {"zhang": 0.75}) == {"zhang": ("debias_weight", 3.0)}
 
 
-def test_csad_on_adult_has_the_smallest_gaps_of_all_that_are_accurate_enough(searches):
-    chosen = searches.fairest_settings(searches.RESULTS / "adult-search", "csad")
+def test_csad_on_adult_has_the_smallest_gaps_of_all_that_are_accurate_enough(choices):
+    chosen = choices.fairest_settings(choices.RESULTS / "adult-search", "csad")
     assert chosen["train.average"] == 0.9995
     assert_planned("adult", "csad", {}, chosen)
 
@@ -100,19 +100,19 @@ def gaps(balanced, gender, race):
     return {"balanced_accuracy": balanced, "gap_gender_rms": gender, "gap_race_rms": race}
 
 
-def test_the_fairest_are_accurate_enough_and_were_tried_on_all_splits(searches, tmp_path):
+def test_the_fairest_are_accurate_enough_and_were_tried_on_all_splits(choices, tmp_path):
     fair, unfair, inaccurate = gaps(0.81, 0.1, 0.1), gaps(0.81, 0.1, 0.2), gaps(0.80, 0, 0)
     runs = [("a", "1", 0, fair), ("b", "1.0", 1, fair)]
     runs += [("a", "2", 0, unfair), ("a", "2", 1, unfair)]
     runs += [("b", "3", 0, inaccurate), ("b", "3", 1, inaccurate)]
     runs += [("b", "4", 0, gaps(0.9, 0, 0))]  # on one split alone
     tried(tmp_path, "data.split", runs)
-    assert searches.fairest_settings(tmp_path, "csad", splits=2) == {
+    assert choices.fairest_settings(tmp_path, "csad", splits=2) == {
         "debias_weight": 1.0, "scale": 1.0, "train.rate": 0.1,
     }  # fmt: skip
 
 
-def test_the_best_have_the_highest_mean_of_seeds_enough(searches, tmp_path):
+def test_the_best_have_the_highest_mean_of_seeds_enough(choices, tmp_path):
     def judged(one, other):
         return {"EB2": one, "test": other}
 
@@ -122,7 +122,7 @@ def test_the_best_have_the_highest_mean_of_seeds_enough(searches, tmp_path):
     tried(tmp_path, "data.setting", runs)
 
     def best(*given, **options):
-        return searches.best_settings(tmp_path, "csad", *given, **options)["debias_weight"]
+        return choices.best_settings(tmp_path, "csad", *given, **options)["debias_weight"]
 
     assert best() == 3
     assert best(seeds=2) == 1
@@ -132,13 +132,13 @@ def test_the_best_have_the_highest_mean_of_seeds_enough(searches, tmp_path):
 
 @pytest.mark.parametrize(("task", "figure", "seeds"), [("fairface", "", 1), ("wiki", "balanced_accuracy", 2)])
 @pytest.mark.parametrize("method", ["vanilla", "alvi", "kim", "ragonesi", "csad"])
-def test_settings_for_faces_have_the_highest_mean(searches, task, figure, seeds, method):
-    chosen = searches.best_settings(searches.RESULTS / f"{task}-search", method, figure, seeds=seeds)
+def test_settings_for_faces_have_the_highest_mean(choices, task, figure, seeds, method):
+    chosen = choices.best_settings(choices.RESULTS / f"{task}-search", method, figure, seeds=seeds)
     assert_planned(task, method, {}, chosen)
 
 
-def test_wiki_s_table_leaves_out_the_photos_that_settings_were_chosen_on(searches):
-    stacks = tomllib.loads((searches.RESULTS / "wiki-search" / "stacks.toml").read_text())
+def test_wiki_s_table_leaves_out_the_photos_that_settings_were_chosen_on(choices):
+    stacks = tomllib.loads((choices.RESULTS / "wiki-search" / "stacks.toml").read_text())
 
     def held_out(given):
         data = resolve("vanilla", DATASETS["wiki"], experiment("wiki"), given, "").data
@@ -164,10 +164,10 @@ def test_wiki_s_table_leaves_out_the_photos_that_settings_were_chosen_on(searche
         ("lff", "accuracy", ""),
     ],
 )
-def test_celeba_s_settings_are_those_that_the_rule_takes(searches, row, figure, balance):
+def test_celeba_s_settings_are_those_that_the_rule_takes(choices, row, figure, balance):
     row = next(own for own in read_table("celeba").rows if own.name == row)
     where = {"train.balance": balance}.items() if balance else ()
-    chosen = searches.best_settings(searches.RESULTS / "celeba-search", row.method, figure, seeds=2, where=where)
+    chosen = choices.best_settings(choices.RESULTS / "celeba-search", row.method, figure, seeds=2, where=where)
     assert_planned("celeba", row.method, row.settings, chosen)
 
 
