@@ -125,6 +125,52 @@ def test_a_table_tells_how_far_a_method_is_above_each_other() -> None:
     assert as_json(from_json(as_json(table))) == as_json(table)
 
 
+def gap_table(low: float, own: float, high: float) -> ResultTable:
+    """A table of three methods that are right of such shares of the rows; in another column the high one is the low."""
+    runs = {"low": {0: answers(low, 1)}, "own": {0: answers(own, 2)}, "high": {0: answers(high, 3)}}
+    columns = {"some": runs, "none": {**runs, "high": runs["low"]}, "one method": {"own": runs["own"]}}
+    cells = [
+        cell_of(name, column, "accuracy", {0: float((one[0].said == Y).mean())}, None)
+        for column, methods in columns.items()
+        for name, one in methods.items()
+    ]
+    labels = {"low": "Low", "own": "Own", "high": "High"}
+    plain = ResultTable("t", "T", "last epoch", "csad …", {}, cells, labels, notes=())
+    return compared(plain, "own", columns, ("low", "high"))
+
+
+def test_a_table_tells_which_share_of_a_gap_is_closed_where_there_is_one() -> None:
+    table = gap_table(0.6, 0.75, 0.9)
+    (share,) = table.shares
+    mean = {cell.method: cell.mean for cell in table.cells if cell.column == "some"}
+    assert (share.method, share.low, share.high, share.column) == ("own", "low", "high", "some")
+    assert share.value == pytest.approx((mean["own"] - mean["low"]) / (mean["high"] - mean["low"]))
+    assert 0 < share.interval[0] < share.value < share.interval[1] < 1
+    lines = {row[0]: row[1:] for row in as_rows(table)[1]}
+    shown, none, alone = lines["Own, share of the gap from Low to High"]
+    assert shown.startswith(f"{share.value:.3f} [".removeprefix("0"))
+    assert [none, alone] == ["–", "–"]
+    assert "Share of a gap" in as_markdown(table)
+    assert as_json(from_json(as_json(table))) == as_json(table)
+
+
+def test_the_interval_of_a_share_is_that_of_its_three_figures_drawn_together() -> None:
+    methods = {"low": {0: answers(0.6, 1)}, "own": {0: answers(0.75, 2)}, "high": {0: answers(0.9, 3)}}
+    low, high = Draws(methods, ["accuracy"]).share("own", ("low", "high"), "accuracy") or (0, 0)
+    generator = np.random.default_rng(5)
+    drawn = []
+    for _ in range(4000):
+        rows = generator.integers(ROWS, size=ROWS)
+        own, least, most = (float((methods[name][0].said == Y)[rows].mean()) for name in ("own", "low", "high"))
+        drawn.append((own - least) / (most - least))
+    assert (low, high) == pytest.approx(np.quantile(drawn, [0.025, 0.975]), abs=0.03)
+
+
+def test_no_share_is_told_of_a_gap_that_is_the_other_way_round() -> None:
+    assert gap_table(0.9, 0.75, 0.6).shares == []
+    assert "share of the gap" not in as_markdown(gap_table(0.9, 0.75, 0.6))
+
+
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every row is drawn once: what comes out is the figure of a run, not an interval."""

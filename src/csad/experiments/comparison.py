@@ -10,8 +10,9 @@ import numpy as np
 
 from csad.auditing.intervals import Interval, drawn_rows, percentiles
 from csad.experiments.answers import Answers, Rows
+from csad.report.differences import Difference, Share
 from csad.report.paired import TAIL
-from csad.report.tables import Difference, ResultTable
+from csad.report.tables import ResultTable
 
 REPEATS, LEVEL = 1000, 1 - 2 * TAIL
 
@@ -56,12 +57,32 @@ class Draws:
         pairs = zip(self.found[method], self.found[other], strict=True)
         return percentiles([one[metric] - two[metric] for one, two in pairs if metric in one and metric in two], LEVEL)
 
+    def share(self, method: str, gap: tuple[str, str], metric: str) -> Interval | None:
+        """Where 95 % of the draws have the share of a gap that a method closes; None where the gap may be none."""
+        low, high = gap
+        ends = self.difference(high, low, metric)
+        if ends is None or ends[0] <= 0:
+            return None
+        draws = zip(self.found[method], self.found[low], self.found[high], strict=True)
+        whole = [[own[metric] for own in draw] for draw in draws if all(metric in own for own in draw)]
+        return percentiles([closed(*figures) for figures in whole if figures[1] != figures[2]], LEVEL)
 
-def compared(result: ResultTable, method: str, answers: Mapping[str, Mapping[str, Runs]]) -> ResultTable:
-    """The table with intervals, and the differences of one method from all others; ``answers`` by column and method."""
+
+def closed(own: float, low: float, high: float) -> float:
+    """Which share of the way from low to high has been gone."""
+    return (own - low) / (high - low)
+
+
+def compared(
+    result: ResultTable, method: str, answers: Mapping[str, Mapping[str, Runs]], gap: tuple[str, str] | tuple[()] = ()
+) -> ResultTable:
+    """The table with intervals, and the differences of one method from all others; ``answers`` by column and method.
+
+    With a ``gap``, a low and a high method, also which share of it the method closes, in the first metric.
+    """
     cells = {(cell.method, cell.column, cell.metric): cell for cell in result.cells}
     metrics = list(dict.fromkeys(cell.metric for cell in result.cells))
-    differences = []
+    differences, shares = [], []
     for column, methods in answers.items():
         draws = Draws(methods, metrics)
         for name in methods:
@@ -74,4 +95,7 @@ def compared(result: ResultTable, method: str, answers: Mapping[str, Mapping[str
                 if other != method and ends is not None:
                     mean = cells[method, column, metric].mean - cells[other, column, metric].mean
                     differences.append(Difference(method, other, column, metric, mean, ends))
-    return replace(result, cells=list(cells.values()), differences=differences)
+        if gap and {method, *gap} <= methods.keys() and (ends := draws.share(method, gap, metrics[0])):
+            means = (cells[name, column, metrics[0]].mean for name in (method, *gap))
+            shares.append(Share(method, *gap, column, metrics[0], closed(*means), ends))
+    return replace(result, cells=list(cells.values()), differences=differences, shares=shares)

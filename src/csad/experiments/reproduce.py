@@ -105,7 +105,7 @@ def fill(
     result = _result(table, entries, made, command)
     if table.compared:
         campaign.teller.say("Comparing the methods row by row, over rows and runs that are drawn anew …")
-        result = compared(result, table.compared, _answers(table, entries, made))
+        result = compared(result, table.compared, _answers(table, entries, made), table.gap)
     return result, lost
 
 

@@ -69,6 +69,7 @@ class Table:
     labels: dict[str, str] = field(default_factory=dict)  # how metrics are printed
     plot: dict[str, Any] = field(default_factory=dict)  # metrics drawn against one another: x, and y, a list
     compared: str = ""  # a row that is compared with all others, row by row of the data; then all have intervals
+    gap: tuple[str, str] | tuple[()] = ()  # two rows: which share of the way between them the compared one has gone
     distribution: str = ""  # a fact of each row, such as the age, drawn for each target in training and in test
 
     def split_in(self, column: str) -> str:

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from csad.report.digits import MISSING
 from csad.report.paired import TAIL, student
-from csad.report.tables import MISSING, Cell, ResultTable
+from csad.report.tables import Cell, ResultTable
 
 # Three seeds can lie together by chance, and would then let nothing pass: a gap this small is not worth a fail.
 LEAST_STD = 0.002

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from decimal import ROUND_HALF_UP, Decimal
 from statistics import fmean, stdev
 from typing import Any
 
+from csad.report.differences import GAP, Difference, Share, difference_rows, share_rows
+from csad.report.digits import MISSING, figure, rounded, spelled
 from csad.report.drawing import finite
-from csad.report.paired import signed
 
-METHOD, PAPER, INTERVAL, MISSING = "Method", "paper", "95 %", "–"
+METHOD, PAPER, INTERVAL = "Method", "paper", "95 %"
 DEVIATION, ERROR = "standard deviation", "standard error"
 ABOVE, BELOW, EQUAL = "▲", "▼", "="
 LEGEND = (
@@ -45,18 +45,6 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Difference:
-    """How far the cell of one method lies above that of another, with its interval: the same rows drawn for both."""
-
-    method: str
-    other: str
-    column: str
-    metric: str
-    mean: float
-    interval: Sequence[float]
-
-
-@dataclass(frozen=True)
 class ResultTable:
     """Cells and all that a reader must know of them; ``labels`` say how a method or a metric is printed."""
 
@@ -71,6 +59,7 @@ class ResultTable:
     notes: Sequence[str] = ()
     spread: str = DEVIATION  # what is printed after ±, or ERROR: of the mean
     differences: Sequence[Difference] = ()
+    shares: Sequence[Share] = ()
 
 
 def cell_of(method: str, column: str, metric: str, by_seed: Mapping[int, float], paper: float | None) -> Cell:
@@ -97,6 +86,7 @@ def as_json(table: ResultTable) -> dict[str, Any]:
         "labels": dict(table.labels),
         "spread": table.spread,
         **({"differences": [asdict(one) for one in table.differences]} if table.differences else {}),
+        **({"shares": [asdict(one) for one in table.shares]} if table.shares else {}),
     }
 
 
@@ -110,7 +100,8 @@ def from_json(value: Mapping[str, Any]) -> ResultTable:
     facts = {"title": value["table"], **value, "notes": tuple(value.get("notes", ()))}
     cells = tuple(Cell(**row) for row in facts.pop("rows"))
     differences = tuple(Difference(**one) for one in facts.pop("differences", ()))
-    return ResultTable(cells=cells, differences=differences, **facts)
+    shares = tuple(Share(**one) for one in facts.pop("shares", ()))
+    return ResultTable(cells=cells, differences=differences, shares=shares, **facts)
 
 
 def as_rows(table: ResultTable) -> tuple[list[str], list[list[str]]]:
@@ -125,14 +116,17 @@ def as_rows(table: ResultTable) -> tuple[list[str], list[list[str]]]:
     runs = max((cell.n for cell in table.cells), default=0)
     rows = []
     for block in blocks:
+        beside = "" if len(blocks) == 1 else f", {metric_label(table, block[0])}"
         for method in methods:
-            name = table.labels.get(method, method)
             cells = [found.get((method, column, metric)) for column in columns for metric in block]
-            rows.append([name if len(blocks) == 1 else f"{name}, {metric_label(table, block[0])}"])
-            rows[-1] += [_ours(cell, runs, table.spread) for cell in cells]
+            ours = [_ours(cell, runs, table.spread) for cell in cells]
+            rows.append([table.labels.get(method, method) + beside, *ours])
             below = {PAPER: [_paper(cell) for cell in cells], INTERVAL: [_interval(cell) for cell in cells]}
             rows += [[what, *told] for what, told in below.items() if any(told)]
-        rows += _difference_rows(table, [(column, metric) for column in columns for metric in block], len(blocks) > 1)
+        places = [(column, metric) for column in columns for metric in block]
+        lines = difference_rows(table.differences, places, table.labels)
+        lines += share_rows(table.shares, places, table.labels)
+        rows += [[name + beside, *told] for name, *told in lines]
     if turned:
         return [METHOD, *(metric_label(table, metric) for metric in metrics)], rows
     return [table.column_title or METHOD, *columns], rows
@@ -155,6 +149,7 @@ def captions(table: ResultTable) -> list[str]:
     }
     legend = [LEGEND] if any(cell.paper is not None for cell in table.cells) else []
     legend += [DRAWN] if any(cell.interval for cell in table.cells) else []
+    legend += [GAP] if table.shares else []
     return [*(f"{name}: {words}" for name, words in facts.items() if words), *table.notes, *legend]
 
 
@@ -173,54 +168,25 @@ def _ours(cell: Cell | None, runs: int, kind: str) -> str:
     if cell is None:
         return MISSING
     width = cell.std if cell.std is None or kind == DEVIATION else cell.std / cell.n**0.5
-    spread = "" if width is None else f" ± {_figure(_rounded(width))}"
-    return _figure(_rounded(cell.mean)) + spread + (f" (n = {cell.n})" if cell.n < runs else "")
-
-
-def _difference_rows(table: ResultTable, places: Sequence[tuple[str, str]], name_metric: bool) -> list[list[str]]:
-    """A line ``CSAD − Vanilla`` for each pair of methods that is compared, for these columns and metrics."""
-    found = {(one.method, one.other, one.column, one.metric): one for one in table.differences}
-    rows = []
-    for pair in dict.fromkeys(key[:2] for key in found):
-        name = " − ".join(table.labels.get(method, method) for method in pair)
-        metric = f", {metric_label(table, places[0][1])}" if name_metric else ""
-        rows.append([name + metric, *(_difference(found.get((*pair, *place))) for place in places)])
-    return rows
-
-
-def _difference(one: Difference | None) -> str:
-    """``+.120 [+.031, +.200]``."""
-    return MISSING if one is None else f"{signed(one.mean)} [{', '.join(map(signed, one.interval))}]"
+    spread = "" if width is None else f" ± {spelled(width)}"
+    return spelled(cell.mean) + spread + (f" (n = {cell.n})" if cell.n < runs else "")
 
 
 def _interval(cell: Cell | None) -> str:
     """``[.479, .591]``; empty if there is none."""
     if cell is None or cell.interval is None:
         return ""
-    return f"[{', '.join(_figure(_rounded(end)) for end in cell.interval)}]"
+    return f"[{', '.join(map(spelled, cell.interval))}]"
 
 
 def _paper(cell: Cell | None) -> str:
     """``▲ .943 (+.014)``: the paper's figure, where ours stands to it and by how much; empty if there is none."""
     if cell is None or cell.paper is None:
         return ""
-    paper = _rounded(cell.paper)
-    more = _rounded(cell.mean) - paper
+    paper = rounded(cell.paper)
+    more = rounded(cell.mean) - paper
     mark, plus = (ABOVE, "+") if more > 0 else (BELOW, "") if more < 0 else (EQUAL, "")
-    return f"{mark} {_figure(paper)} ({plus}{_figure(more)})"
-
-
-def _rounded(value: float) -> Decimal:
-    """The value at three digits, the paper's precision: a half goes away from zero, as one rounds by hand.
-
-    Twelve digits first, since fmean makes .9424999999999999 of .942 and .943.
-    """
-    return Decimal(f"{value:.12f}").quantize(Decimal("0.001"), ROUND_HALF_UP)
-
-
-def _figure(value: Decimal) -> str:
-    """``.957`` for 0.957, ``1.000`` for 1."""
-    return ("−" if value < 0 else "") + f"{abs(value):.3f}".removeprefix("0")
+    return f"{mark} {figure(paper)} ({plus}{figure(more)})"
 
 
 def metric_label(table: ResultTable, metric: str) -> str:
