@@ -70,7 +70,7 @@ def _near_with_small_gaps(weights, wanted):
 
 
 def settings_tried(search, method, over):
-    """The runs of a method by their settings, those of the same in whatever sweep together; ``over`` is left out.
+    """The runs of a method by their settings, those of the same in whatever sweep together; ``over`` are left out.
 
     What all sweeps have in common counts as far as it is of the training: a sweep may set it again.
     """
@@ -80,27 +80,27 @@ def settings_tried(search, method, over):
     for _, told, runs in sweeps(search):
         for run in runs if told.get("method", "csad") == method else ():
             told_of = shared | told["set"] | run["values"]
-            values = {key: _number(value) for key, value in told_of.items() if key != over}
+            values = {key: _number(value) for key, value in told_of.items() if key not in over}
             tried.setdefault(tuple(sorted(values.items())), []).append(run)
     return tried
 
 
 def _number(value):
     try:
-        return float(value)
+        return float({"false": 0, "true": 1}.get(value, value))
     except ValueError:
         return value
 
 
-def best_settings(search, method, figure="", *, seeds=1, where=()):
-    """The settings for faces with the highest mean of a figure, or of all figures.
+def best_settings(search, method, figure="", *, over=("data.setting",), seeds=1, runs=1, where=()):
+    """The settings with the highest mean of a figure, or of all figures, over those of ``over``.
 
-    Those that lack one of ``where``, or were tried with fewer seeds, do not count.
+    Those that lack one of ``where``, or were tried with fewer seeds or runs, do not count.
     """
     enough = {
-        values: [run["figures"][figure] if figure else statistics.mean(run["figures"].values()) for run in runs]
-        for values, runs in settings_tried(search, method, "data.setting").items()
-        if set(values) >= set(where) and len({run["seed"] for run in runs}) >= seeds
+        values: [run["figures"][figure] if figure else statistics.mean(run["figures"].values()) for run in made]
+        for values, made in settings_tried(search, method, over).items()
+        if set(values) >= set(where) and len(made) >= runs and len({run["seed"] for run in made}) >= seeds
     }
     return dict(max(enough, key=lambda values: statistics.mean(enough[values])))
 
@@ -111,7 +111,7 @@ def fairest_settings(search, method, *, floor=0.806, splits=10):
     Those that were tried on fewer splits do not count, nor those with a balanced accuracy below ``floor``, which is a
     little above the .804 that the paper has on test rows.
     """
-    tried = settings_tried(search, method, "data.split")
+    tried = settings_tried(search, method, ["data.split"])
 
     def mean(values, metric):
         return statistics.mean(run["figures"][metric] for run in tried[values])

@@ -90,7 +90,12 @@ def test_a_table_is_listed_with_its_rows_and_columns() -> None:
 
 def test_the_presets_of_tasks_are_listed_among_the_settings() -> None:
     found = {entry["name"]: entry["settings"] for entry in answer("list", "settings", "--json")["settings"]}
-    assert found["--preset"] == {"adult": "two-layer,trade-off", "celeba": "paper", "colored-mnist": "authors"}
+    assert found["--preset"] == {
+        "adult": "two-layer,trade-off",
+        "celeba": "paper",
+        "colored-mnist": "authors",
+        "mpower-simulated": "young-ill",
+    }
 
 
 def test_the_doctor_finds_this_machine_sound(tmp_path: Path) -> None:

@@ -122,12 +122,15 @@ def test_the_best_have_the_highest_mean_of_seeds_enough(choices, tmp_path):
     tried(tmp_path, "data.setting", runs)
 
     def best(*given, **options):
-        return choices.best_settings(tmp_path, "csad", *given, **options)["debias_weight"]
+        found = choices.best_settings(tmp_path, "csad", *given, **options)
+        return found.get("debias_weight", found)
 
     assert best() == 3
     assert best(seeds=2) == 1
     assert best("EB2", seeds=2) == 2
     assert best(where={"debias_weight": 2.0}.items()) == 2
+    assert best(runs=2) == 1
+    assert best(over=("data.setting", "debias_weight")) == {"scale": 1.0, "train.rate": 0.1}
 
 
 @pytest.mark.parametrize(("task", "figure", "seeds"), [("fairface", "", 1), ("wiki", "balanced_accuracy", 2)])
@@ -171,8 +174,34 @@ def test_celeba_s_settings_are_those_that_the_rule_takes(choices, row, figure, b
     assert_planned("celeba", row.method, row.settings, chosen)
 
 
-def assert_planned(task, method, given, chosen):
-    plan = resolve(method, DATASETS[task], experiment(task), given, "")
+@pytest.mark.parametrize(("row", "even"), [("vanilla", 0.0), ("oracle", 1.0), ("csad", None)])
+def test_settings_where_the_young_are_ill_have_the_highest_mean_of_two_worlds_and_three_effects(choices, row, even):
+    table = read_table("mpower-simulated-young")
+    row = next(own for own in table.rows if own.name == row)
+    where = {"data.age_bias": -1.0} | ({} if even is None else {"data.balanced": even})
+    chosen = choices.best_settings(
+        choices.RESULTS / "mpower-simulated-search",
+        row.method,
+        "auc",
+        over=("data.effect", "data.seed"),
+        runs=6,
+        where=where.items(),
+    )
+    assert_planned("mpower-simulated", row.method, row.settings, chosen, row.preset)
+
+
+def test_no_world_of_the_tables_is_one_in_which_settings_were_looked_for(choices):
+    stacks = tomllib.loads((choices.RESULTS / "mpower-simulated-search" / "stacks.toml").read_text())
+    looked_at = {str(told["set"]["data.seed"]) for told in stacks.values() if "data.seed" in told["set"]}
+    assert looked_at == {"100", "101", "100,101"}
+    for name in ("mpower-simulated", "mpower-simulated-young"):
+        table = read_table(name)
+        assert table.seed_sets == "data.seed"
+        assert max(table.seeds) < 100
+
+
+def assert_planned(task, method, given, chosen, preset=""):
+    plan = resolve(method, DATASETS[task], experiment(task), given, preset)
     for key, value in chosen.items():
         section, _, name = key.rpartition(".")
         found = getattr(plan, section or "settings")[name]

@@ -41,7 +41,9 @@ def test_a_table_of_the_paper_quotes_what_it_prints(name: str, label: str, metri
     assert len(found) == {"imdb": 5, "mpower": 3}[name]
 
 
-@pytest.mark.parametrize("name", ["wiki", "fairface", "celeba", "mpower-simulated", "tapping-park"])
+@pytest.mark.parametrize(
+    "name", ["wiki", "fairface", "celeba", "mpower-simulated", "mpower-simulated-young", "tapping-park"]
+)
 def test_a_table_on_other_data_than_the_papers_quotes_nothing_and_says_so(name: str) -> None:
     table = read_table(name)
     assert not any(row.paper for row in table.rows)
