@@ -72,16 +72,18 @@ def _near_with_small_gaps(weights, wanted):
 def settings_tried(search, method, over):
     """The runs of a method by their settings, those of the same in whatever sweep together; ``over`` are left out.
 
-    What all sweeps have in common counts as far as it is of the training: a sweep may set it again.
+    What all sweeps have in common counts as far as it is of the training: a sweep may set it again. The "place" of a
+    run is its values of ``over``.
     """
     common = tomllib.loads((search / "stacks.toml").read_text())["common"].get("set", {})
     shared = {key: value for key, value in common.items() if key.startswith("train.") and key != "train.precision"}
     tried = {}
     for _, told, runs in sweeps(search):
         for run in runs if told.get("method", "csad") == method else ():
-            told_of = shared | told["set"] | run["values"]
-            values = {key: _number(value) for key, value in told_of.items() if key not in over}
-            tried.setdefault(tuple(sorted(values.items())), []).append(run)
+            told_of = told["set"] | run["values"]
+            values = {key: _number(value) for key, value in (shared | told_of).items() if key not in over}
+            place = tuple(str((common | told_of).get(key)) for key in over)
+            tried.setdefault(tuple(sorted(values.items())), []).append(run | {"place": place})
     return tried
 
 
@@ -92,15 +94,17 @@ def _number(value):
         return value
 
 
-def best_settings(search, method, figure="", *, over=("data.setting",), seeds=1, runs=1, where=()):
-    """The settings with the highest mean of a figure, or of all figures, over those of ``over``.
+def best_settings(search, method, figure="", *, over=("data.setting",), seeds=1, places=1, where=()):
+    """The settings with the highest mean of a figure, or of all figures, whatever those of ``over`` are.
 
-    Those that lack one of ``where``, or were tried with fewer seeds or runs, do not count.
+    Those that lack one of ``where``, or were tried with fewer seeds or other values of ``over``, do not count.
     """
     enough = {
         values: [run["figures"][figure] if figure else statistics.mean(run["figures"].values()) for run in made]
         for values, made in settings_tried(search, method, over).items()
-        if set(values) >= set(where) and len(made) >= runs and len({run["seed"] for run in made}) >= seeds
+        if set(values) >= set(where)
+        and len({run["place"] for run in made}) >= places
+        and len({run["seed"] for run in made}) >= seeds
     }
     return dict(max(enough, key=lambda values: statistics.mean(enough[values])))
 

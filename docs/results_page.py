@@ -7,7 +7,8 @@ from pathlib import Path
 
 import searches
 
-from csad.report.paired import Comparison, signed
+from csad.report.digits import signed
+from csad.report.paired import Comparison
 from csad.report.tables import from_json
 
 RESULTS = Path(__file__).parent / "results"

@@ -5,7 +5,7 @@ import statistics
 
 from choices import RESULTS, chosen_weights, sweeps
 
-from csad.report.paired import signed
+from csad.report.digits import signed
 
 
 def table(columns, rows):

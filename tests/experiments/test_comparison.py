@@ -178,6 +178,16 @@ def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("undrawn")
+def test_the_gap_that_a_table_names_has_its_share(declare: Callable[[str], None], tmp_path: Path) -> None:
+    declare(toy_table(TOYS, split="validation", compared="other", gap=["other", "plain"]))
+    longer = QUICK | {"data.rows": 400, "train.target_epochs": 10}  # which the row of the larger rate makes use of
+    table = reproduce("toys", settings=longer, seeds=1, out=tmp_path / "out", device="cpu").table
+    assert table.shares
+    for one in table.shares:
+        assert (one.method, one.low, one.high, one.value) == ("other", "other", "plain", 0)
+
+
+@pytest.mark.usefixtures("undrawn")
 def test_the_figures_of_a_run_follow_from_the_answers_that_it_keeps(
     declare: Callable[[str], None], tmp_path: Path
 ) -> None:

@@ -36,6 +36,9 @@ def test_a_table_says_all_that_its_reader_must_know(name: str) -> None:
     assert len(set(table.columns)) == len(table.columns) > 0
     assert len(set(table.seeds)) == len(table.seeds) > 1
     assert all(table.notes)
+    assert {*table.gap, *filter(None, [table.compared])} <= {row.name for row in table.rows}
+    assert len(table.gap) in (0, 2)
+    assert table.compared or not table.gap
 
 
 @pytest.mark.parametrize(("name", "row"), CELLS)

@@ -10,7 +10,8 @@ import pytest
 
 from csad.report.claims import BOUNDS, CLAIMS, LEAKAGE, RIVALS, TABLE_1, VARIANTS, WEIGHT, Results, finding
 from csad.report.claims_page import claims_page
-from csad.report.paired import CANNOT_TELL, FAILS, HOLDS, NOT_MEASURED, Comparison, Finding, holm, judged, signed
+from csad.report.digits import signed
+from csad.report.paired import CANNOT_TELL, FAILS, HOLDS, NOT_MEASURED, Comparison, Finding, holm, judged
 from csad.report.tables import Cell, ResultTable, cell_of
 
 SEEDS = (10, 11, 12)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from csad.report.claims import CLAIMS, TABLE_1, Results, finding
-from csad.report.paired import signed
+from csad.report.digits import signed
 from csad.report.tables import ResultTable
 
 APART = 0.02  # ours and the paper's differ by more than that: worth a line

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from csad.report.digits import MISSING, spelled
-from csad.report.paired import signed
+from csad.report.digits import MISSING, signed, spelled
 
 GAP = (
     "Share of a gap: how far above the first method, over how far the second is above the first; "

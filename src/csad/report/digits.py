@@ -17,9 +17,18 @@ def rounded(value: float) -> Decimal:
 
 def figure(value: Decimal) -> str:
     """``.957`` for 0.957, ``1.000`` for 1."""
-    return ("−" if value < 0 else "") + f"{abs(value):.3f}".removeprefix("0")
+    return ("−" if value < 0 else "") + _three_digits(value)
 
 
 def spelled(value: float) -> str:
     """``.957`` for 0.9571."""
     return figure(rounded(value))
+
+
+def signed(value: float) -> str:
+    """``+.031`` for 0.031, ``−1.200`` for -1.2; a little below 0 it is ``−.000``, and not above."""
+    return ("−" if value < 0 else "+") + _three_digits(value)
+
+
+def _three_digits(value: float | Decimal) -> str:
+    return f"{abs(value):.3f}".removeprefix("0")

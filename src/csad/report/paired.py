@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from statistics import fmean, stdev
 
+from csad.report.digits import signed
+
 HOLDS, FAILS, CANNOT_TELL, NOT_MEASURED = "holds", "fails", "cannot tell", "not measured"
 TAIL = 0.025  # what a 95 % interval leaves out on each side
 
@@ -102,11 +104,6 @@ def holm(p: Sequence[float]) -> list[float]:
         largest = max(largest, min(1.0, (len(p) - rank) * p[place]))
         corrected[place] = largest
     return corrected
-
-
-def signed(value: float) -> str:
-    """``+.031`` for 0.031, ``−1.200`` for -1.2."""
-    return ("−" if value < 0 else "+") + f"{abs(value):.3f}".removeprefix("0")
 
 
 def _told(comparisons: Sequence[Comparison], failing: Sequence[Comparison]) -> str:
