@@ -218,8 +218,7 @@ Written by `make docs` from `wiki-search/`; the sweeps are declared in its `stac
 `python benchmarks/search.py wiki NAME …`. Figures are those of gender on a fifth of the opposite set, trained on EB1
 and on EB2; these photos are not trained on, and the table leaves them out. Which settings were tried was laid down
 after an earlier table, with FairFace's settings, had shown all photos. `csad train wiki` has, of each method, the
-settings with the highest mean of balanced accuracy, of all that were tried with two seeds. One had chosen before, and
-the table with its choice shows that it is too few: CSAD's three seeds there are below what the one had here. That
-table is to be made anew with the settings of two. What a sweep does not set is as `common` has it there, or as
-`csad train wiki`.
+settings with the highest mean of balanced accuracy, of all that were tried with two seeds. One seed had chosen before,
+and the table with its choice, since replaced, had shown all other photos too. What a sweep does not set is as `common`
+has it there, or as `csad train wiki`.
 """
