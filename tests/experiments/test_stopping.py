@@ -104,8 +104,8 @@ def test_many_epochs_are_looked_at_ten_times_and_the_last_is_one_of_them() -> No
 
 def test_of_a_run_that_no_longer_gives_numbers_there_are_no_figures() -> None:
     looks = Looks(lambda out: (0.8, 0.6), 0.02, lambda: VANILLA)
-    assert looks.figures(torch.zeros(3, 2)) == {"score": 0.8, "leakage": 0.6}
-    assert looks.figures(torch.tensor([[0.0, 1.0], [0.0, float("inf")]])) == {}
+    assert looks.figures(0, torch.zeros(3, 2)) == {"score": 0.8, "leakage": 0.6}
+    assert looks.figures(0, torch.tensor([[0.0, 1.0], [0.0, float("inf")]])) == {}
 
 
 @pytest.mark.parametrize("average", [0.0, 0.9])

@@ -37,7 +37,7 @@ class Onlooker:
         self.before()
         return epoch % 2 == 1 and epochs == 3
 
-    def figures(self, out: torch.Tensor) -> dict[str, float]:
+    def figures(self, number: int, out: torch.Tensor) -> dict[str, float]:
         return {"seen": float(out.sum())}
 
     def looked(self, epoch: int, logs: Sequence[Log], ended: Callable[[int], State]) -> None:

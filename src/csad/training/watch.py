@@ -24,8 +24,8 @@ class Onlooker(Protocol):
     def due(self, epoch: int, epochs: int) -> bool:
         """Whether to look after this epoch, the first being 1."""
 
-    def figures(self, out: Tensor) -> dict[str, float]:
-        """Figures of a run that gives ``out`` (n, classes) for the validation rows; they stand in its log."""
+    def figures(self, number: int, out: Tensor) -> dict[str, float]:
+        """Figures of one of the runs, which gives ``out`` (n, classes) for its validation rows; they stand in its log."""
 
     def looked(self, epoch: int, logs: Sequence[Log], ended: Callable[[int], State]) -> None:
         """Called once these runs' logs have the figures; ``ended`` gives the state with which a run would end here."""
@@ -48,7 +48,7 @@ class Watch:
         found = {k: {name: value[k] for name, value in values.items()} for k in living}
         if self.onlooker and looks:
             for k, own in found.items():
-                own |= self.onlooker.figures(out[k] if len(runs.methods) > 1 else out)
+                own |= self.onlooker.figures(k, out[k] if len(runs.methods) > 1 else out)
         return found
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from csad.errors import InputError
 from csad.experiments.choices.asked import Asked
-from csad.experiments.choices.looks import EPOCHS
 from csad.experiments.choices.occasion import WEIGHT, with_epochs, with_weight
+from csad.experiments.epochs import EPOCHS
 from csad.experiments.folder import Folder, write_whole
 from csad.experiments.plan import Plan
 from csad.experiments.run import Run

@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 from torch import Tensor
 
 from csad.experiments.choices.choice import Tried, candidates
+from csad.experiments.epochs import Epochs, Keeper
 from csad.experiments.folder import Folder
-from csad.training import checkpoint
-from csad.training.checkpoint import State
 from csad.training.log import Log
 
-EPOCHS = "epochs"  # a folder of weights, in that of a run that is tried
 MOST_LOOKS = 10  # at a run, evenly over the epochs of its last stage; the last of them is at its end
 SCORE, LEAKAGE = "score", "leakage"  # as a run's log calls them
-
-
-def weights_after(folder: Path, epoch: int) -> Path:
-    """Where the weights are kept with which a run would have ended after an epoch."""
-    return folder / EPOCHS / f"{epoch}.safetensors"
 
 
 def looks_in(log: Log, weight: float) -> list[Tried]:
@@ -45,11 +38,8 @@ def until(log: Log, epoch: int, epochs: int) -> Log:
     return found
 
 
-class Looks:
-    """Sees to it that of each look at a run that the rule may take, the weights are kept, and in the end of no others.
-
-    What is looked at stands in the logs of the runs, which a training that was stopped takes up as they were.
-    """
+class Looks(Keeper):
+    """Looks at the runs that are tried for a choice, and keeps the weights that its rule may take."""
 
     def __init__(
         self, scored: Callable[[Tensor], tuple[float, float]], cost: float, vanilla: Callable[[], Tried | None]
@@ -68,32 +58,24 @@ class Looks:
         count = min(epochs, MOST_LOOKS)
         return epoch in {math.ceil(epochs * number / count) for number in range(1, count + 1)}
 
-    def figures(self, out: Tensor) -> dict[str, float]:
-        """Score and leakage; none of a run that no longer gives numbers."""
+    def figures(self, number: int, out: Tensor) -> dict[str, float]:
+        """Score and leakage, the same for all runs; none of a run that no longer gives numbers."""
         if not bool(out.isfinite().all()):
             return {}
         score, leakage = self.scored(out)
         return {SCORE: score, LEAKAGE: leakage}
 
-    def looked(self, epoch: int, logs: Sequence[Log], ended: Callable[[int], State]) -> None:
-        """Keeps the weights of the runs that the rule may take as they are now."""
-        folders = [log.path.parent for log in logs if log.path]
-        for folder, log in zip(folders, logs, strict=True):
-            self.seen[folder] = looks_in(log, self.weights[folder])
-        alive = self._candidates()
-        for number, folder in enumerate(folders):
-            if any(look.epoch == epoch and look in alive for look in self.seen[folder]):
-                checkpoint.save(weights_after(folder, epoch), ended(number))
+    def read(self, folder: Path, log: Log) -> None:
+        """Takes in what was seen of a run."""
+        self.seen[folder] = looks_in(log, self.weights[folder])
 
-    def saved(self) -> None:
-        """Lets go of weights that the rule will not take: what speaks against them can no longer get lost."""
-        alive = self._candidates()
-        for folder, looks in self.seen.items():
-            for look in looks:
-                if look not in alive:
-                    weights_after(folder, look.epoch or 0).unlink(missing_ok=True)
+    def seen_epochs(self) -> Epochs:
+        """All looks."""
+        return {(folder, look.epoch or 0) for folder, own in self.seen.items() for look in own}
 
-    def _candidates(self) -> list[Tried]:
+    def may_be_taken(self) -> Epochs:
+        """The looks that the rule may take, whatever is seen later."""
         vanilla = self.vanilla()
         looks = [look for several in self.seen.values() for look in several]
-        return candidates(vanilla, looks, self.cost) if vanilla else []
+        alive = candidates(vanilla, looks, self.cost) if vanilla else []
+        return {(folder, look.epoch or 0) for folder, own in self.seen.items() for look in own if look in alive}

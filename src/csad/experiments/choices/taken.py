@@ -9,8 +9,9 @@ from csad.errors import InputError
 from csad.experiments.account import environment, result_of
 from csad.experiments.choices.asked import Asked
 from csad.experiments.choices.choice import Choice
-from csad.experiments.choices.looks import until, weights_after
+from csad.experiments.choices.looks import until
 from csad.experiments.choices.occasion import WEIGHT, with_epochs
+from csad.experiments.epochs import weights_after
 from csad.experiments.run import Run, rebuilt
 from csad.experiments.wanted import Ready
 from csad.training import checkpoint
