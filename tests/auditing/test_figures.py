@@ -14,13 +14,13 @@ from csad.auditing.conflicts import conflict_figures, recalls
 from csad.auditing.figures import OF_PROBABILITIES, figures
 from csad.auditing.groups import attribute_figures, cell_figures
 from csad.auditing.metrics import accuracy, balanced_accuracy, f1
-from csad.auditing.ranking import ranking
+from csad.auditing.ranking import auc_within, ranking
 from csad.errors import InputError
 
 PLAIN = ["accuracy", "balanced_accuracy"]
 CELLS = ["worst_group", "unbiased"]
 CONFLICTS = ["bias_conflicting"]
-AREAS = ["auc", "ap", "ece"]
+AREAS = ["auc", "ap", "auc_within", "ece"]
 
 
 def of(attribute: str) -> list[str]:
@@ -49,6 +49,7 @@ def test_the_figures_are_those_of_each_subject_under_the_names_of_the_design(cla
     assert list(found) == shown
     assert found.keys() - figures(predicted, y, biases=biases).keys() == OF_PROBABILITIES
     ranked = ranking(probabilities, y)
+    known = biases["race"] >= 0
     assert ranked is not None
     expected = {
         "accuracy": accuracy(predicted, y),
@@ -58,6 +59,7 @@ def test_the_figures_are_those_of_each_subject_under_the_names_of_the_design(cla
         **conflict_figures(predicted, y, biases),
         "auc": ranked.auc,
         "ap": ranked.ap,
+        "auc_within": auc_within(probabilities[known], y[known], (3 * biases["gender"] + biases["race"])[known]),
         "ece": expected_calibration_error(probabilities, y),
         "f1": f1(predicted, y, classes),
         **attribute_figures("gender", predicted, y, biases["gender"], classes),

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, roc_auc_score
 from sklearn.preprocessing import label_binarize
 
-from csad.auditing.ranking import Ranking, rank, ranking
+from csad.auditing.ranking import Ranking, auc_within, rank, ranking
+from csad.auditing.within import paired_auc
 
 
 def two_columns(score: np.ndarray) -> np.ndarray:
@@ -116,3 +117,39 @@ def test_auc_counts_pairs_whatever_the_ties(rows: list[tuple[int, bool]]) -> Non
     assert found is not None
     assert found.auc == pytest.approx(np.mean((pairs > 0) + 0.5 * (pairs == 0)))
     assert found.ap == pytest.approx(average_precision_score(positive, score))
+
+
+def test_the_auc_within_groups_never_compares_rows_of_two_groups() -> None:
+    # Group 0: yes .9 .1, no .5: 1 of 2 pairs. Group 1: yes .7 and no .7: a tie. Weights 2 / 4 and 1 / 3.
+    score, y, group = np.array([0.9, 0.7, 0.1, 0.5, 0.7]), np.array([1, 1, 1, 0, 0]), np.array([0, 1, 0, 0, 1])
+    expected = (1 / 4 + 0.5 / 3) / (2 / 4 + 1 / 3)
+    assert auc_within(two_columns(score), y, group) == pytest.approx(expected)
+    moved = np.where(group == 1, score / 100, score)
+    assert auc_within(two_columns(moved), y, group) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+@pytest.mark.parametrize("groups", [1, 3, 60])
+def test_the_auc_within_groups_is_that_of_the_readers(classes: int, groups: int) -> None:
+    probabilities, y = random_probabilities(groups, classes)
+    probabilities = probabilities.round(2)  # many ties
+    group = np.random.default_rng(groups).integers(groups, size=len(y))
+    cells = [np.flatnonzero(group == one) for one in range(groups)]
+    asked = [1] if classes == 2 else list(range(classes))
+    expected = paired_auc(probabilities[:, asked], y[:, None] == asked, cells).mean()
+    assert auc_within(probabilities, y, group) == pytest.approx(expected)
+
+
+def test_what_only_tells_the_group_has_an_auc_of_a_half_within() -> None:
+    group = np.repeat([0, 1], 50)
+    y = np.r_[np.arange(50) < 40, np.arange(50) < 10].astype(int)
+    score = two_columns(np.where(group == 0, 0.9, 0.2))
+    found = ranking(score, y)
+    assert found is not None
+    assert found.auc == pytest.approx(0.8)
+    assert auc_within(score, y, group) == 0.5
+
+
+def test_groups_of_one_class_each_leave_nothing_to_tell_within() -> None:
+    y = np.repeat([0, 1], 5)
+    assert auc_within(two_columns(np.linspace(0, 1, 10)), y, y) is None

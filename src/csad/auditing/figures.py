@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from csad.auditing.calibration import expected_calibration_error
 from csad.auditing.conflicts import conflict_figures, recalls
-from csad.auditing.groups import attribute_figures, cell_figures
+from csad.auditing.groups import attribute_figures, cell_figures, groups_known
 from csad.auditing.metrics import Labels, accuracy, balanced_accuracy, f1
-from csad.auditing.ranking import Probabilities, ranking
+from csad.auditing.ranking import Probabilities, auc_within, ranking
 from csad.errors import InputError
 
-OF_PROBABILITIES = {"auc", "ap", "ece"}  # the figures that predictions alone do not give
+OF_PROBABILITIES = {"auc", "ap", "auc_within", "ece"}  # the figures that predictions alone do not give
 
 
 def figures(
@@ -41,7 +41,7 @@ def figures(
     found = {"accuracy": accuracy(predicted, y), "balanced_accuracy": balanced_accuracy(predicted, y)}
     found |= recalls(predicted, y) | cell_figures(predicted, y, groups)
     found |= conflict_figures(predicted, y, groups, conflicting)
-    found |= _of_probabilities(probabilities, y)
+    found |= _of_probabilities(probabilities, y, groups)
     if (score := f1(predicted, y, classes)) is not None:
         found["f1"] = score
     for name, group in groups.items():
@@ -49,11 +49,16 @@ def figures(
     return found
 
 
-def _of_probabilities(probabilities: Probabilities | None, y: Labels) -> dict[str, float]:
+def _of_probabilities(
+    probabilities: Probabilities | None, y: Labels, biases: Mapping[str, Labels]
+) -> dict[str, float]:
     if probabilities is None or not np.isfinite(probabilities).all():
         return {}
     ranked = ranking(probabilities, y)
     areas = {} if ranked is None else {"auc": ranked.auc, "ap": ranked.ap}
+    if (known := groups_known(biases)) is not None:
+        within = auc_within(probabilities[known.rows], y[known.rows], known.group)
+        areas |= {} if within is None else {"auc_within": within}
     return areas | {"ece": expected_calibration_error(probabilities, y)}
 
 

@@ -96,18 +96,33 @@ def attribute_figures(name: str, predicted: Labels, y: Labels, group: Labels, cl
     return {figure: value for figure, value in found.items() if value is not None}
 
 
+class Known(NamedTuple):
+    """The rows of which all attributes are known, and the number of each one's combination of them."""
+
+    rows: NDArray[np.bool_]
+    group: Labels
+
+
+def groups_known(biases: Mapping[str, Labels]) -> Known | None:
+    """The groups that all attributes together make; those of which fewer than two groups are known do not count.
+
+    None where no attribute or no row is left.
+    """
+    attributes = splitting(list(biases.values()))
+    if not attributes:
+        return None
+    known = np.all([group >= 0 for group in attributes], axis=0)
+    return Known(known, cells_of([group[known] for group in attributes])) if known.any() else None
+
+
 def cell_figures(predicted: Labels, y: Labels, biases: Mapping[str, Labels]) -> dict[str, float]:
     """``worst_group`` and ``unbiased``: the least and the plain mean accuracy of the cells target × all attributes.
 
     Cells without rows do not count, nor do attributes of which fewer than two groups are known, nor rows in which one
     of the others is unknown. Nothing where no attribute or no row is left.
     """
-    attributes = splitting(list(biases.values()))
-    if not attributes:
+    if (known := groups_known(biases)) is None:
         return {}
-    known = np.all([group >= 0 for group in attributes], axis=0)
-    if not known.any():
-        return {}
-    cell, right = cells_of([y[known], *(group[known] for group in attributes)]), (predicted == y)[known]
+    cell, right = cells_of([y[known.rows], known.group]), (predicted == y)[known.rows]
     shares = np.bincount(cell, weights=right) / np.bincount(cell)
     return {"worst_group": float(shares.min()), "unbiased": float(shares.mean())}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -43,6 +44,39 @@ def ranking(probabilities: Probabilities, y: Labels) -> Ranking | None:
     Only classes that some rows are of, and not all, count; None where there are none.
     """
     columns = np.ascontiguousarray(probabilities.T)
-    classes = (1,) if len(columns) == 2 else range(len(columns))
-    found = [one for c in classes if (one := rank(columns[c], y == c))]
+    found = [one for c in _ranked_classes(probabilities) if (one := rank(columns[c], y == c))]
     return Ranking(*(float(np.mean(values)) for values in zip(*found, strict=True))) if found else None
+
+
+def auc_within(probabilities: Probabilities, y: Labels, group: Labels) -> float | None:
+    """The AUC among rows of one group, all groups joined as within.py does: what is told of y where b tells nothing.
+
+    The mean over the same classes as in ``ranking``, of those which in some group some rows are of, and not all; None
+    where there are none. ``group`` has numbers from 0.
+    """
+    found = [_auc_in(probabilities[:, c], y == c, group) for c in _ranked_classes(probabilities)]
+    told = [auc for auc in found if auc is not None]
+    return float(np.mean(told)) if told else None
+
+
+def _auc_in(score: Probabilities, positive: NDArray[np.bool_], group: Labels) -> float | None:
+    """One class's: for all groups at once, since there may be many, by ranks, ties having their mean."""
+    order = np.argsort(score)
+    small = group.astype(np.uint16) if len(group) and group.max() < 2**16 else group  # is sorted by counting
+    order = order[np.argsort(small[order], kind="stable")]
+    score, positive, group = score[order], positive[order], group[order]
+    rows, yes = np.bincount(group), np.bincount(group, weights=positive)
+    pairs = np.sum(yes * (rows - yes) / (rows + 1))
+    if not pairs:
+        return None
+    begins = np.append(True, (score[1:] != score[:-1]) | (group[1:] != group[:-1]))  # of rows with one score
+    first = np.flatnonzero(begins)
+    after = np.append(first[1:], len(score))
+    place = ((first + after + 1) / 2)[np.cumsum(begins) - 1]  # among all rows, from 1
+    before = (np.cumsum(rows) - rows)[group]
+    ranks = np.bincount(group, weights=(place - before) * positive)
+    return float(np.sum((ranks - yes * (yes + 1) / 2) / (rows + 1)) / pairs)
+
+
+def _ranked_classes(probabilities: Probabilities) -> Sequence[int]:
+    return (1,) if probabilities.shape[1] == 2 else range(probabilities.shape[1])

@@ -21,6 +21,7 @@ LABELS = {
     "unbiased": "mean accuracy of cells",
     "bias_conflicting": "mean accuracy of cells against the bias",
     "auc": "AUC of the target",
+    "auc_within": "AUC of the target within groups",
     "ap": "average precision",
     "ece": "calibration error",
     "f1": "F1",
