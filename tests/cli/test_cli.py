@@ -248,3 +248,11 @@ def test_the_public_names_are_there_and_load_neither_pooch_nor_rich() -> None:
     assert result.returncode == 0, result.stderr
     assert "torch" in loaded
     assert not {"sklearn", "matplotlib", "rich", "pooch", "typer"} & loaded
+
+
+def test_the_terminal_says_which_epoch_was_taken(tmp_path: Path) -> None:
+    place = tmp_path / "run"
+    shown = typed("train", "toy-table", *SHORT, "--set", "train.select_by=unbiased", "--quiet", "--out", str(place))
+    told = json.loads((place / "result.json").read_text())["selection"]
+    assert told == "epoch 1 of 1, with the highest unbiased on the validation split"
+    assert f"weights: {told}" in shown.stdout

@@ -49,9 +49,7 @@ def figures(
     return found
 
 
-def _of_probabilities(
-    probabilities: Probabilities | None, y: Labels, biases: Mapping[str, Labels]
-) -> dict[str, float]:
+def _of_probabilities(probabilities: Probabilities | None, y: Labels, biases: Mapping[str, Labels]) -> dict[str, float]:
     if probabilities is None or not np.isfinite(probabilities).all():
         return {}
     ranked = ranking(probabilities, y)

@@ -184,6 +184,8 @@ def show_figures(console: Console, result: dict[str, Any], place: str) -> None:
         ]
         title = f"{result['method']} on {result['task']}, seed {result['seed']}"
         console.table(title, ["figure", *metrics], [list(row) for row in zip(names, *columns, strict=True)])
+        if result.get("settings", {}).get("train", {}).get("select_by"):
+            typer.echo(f"weights: {result['selection']}")
         if "choice" in result:
             show_choice(console, result["choice"])
         if "threshold" in result:

@@ -21,12 +21,11 @@ from csad.experiments.folder import describe
 from csad.experiments.plan import Plan
 from csad.experiments.reading import OWN, name_of
 from csad.experiments.run import Run, evaluate
+from csad.experiments.selection import selection_of
 from csad.experiments.threshold import threshold_of
 from csad.methods.method import Method
 from csad.training.batches import batches_per_epoch
 from csad.training.device import Way
-
-SELECTION = "last epoch"  # the rule by which a run's weights are chosen
 
 
 def config_of(
@@ -72,7 +71,7 @@ def result_of(
         "method": run.config["method"],
         "seed": run.config["seed"],
         "settings": asdict(plan),
-        "selection": SELECTION,
+        "selection": selection_of(run.method, run.log),
         "metrics": evaluate(run, dataset, probed=probed),
         "target_updates": target_updates(run.method, dataset.train.y),
         "seconds": run.log.seconds(),

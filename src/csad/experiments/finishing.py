@@ -14,6 +14,7 @@ from csad.experiments.account import environment, result_of
 from csad.experiments.answers import answers_of, write_answers
 from csad.experiments.listeners import Teller
 from csad.experiments.run import Run, evaluate
+from csad.experiments.selection import forget_epochs
 from csad.experiments.threshold import threshold_in
 from csad.training import checkpoint
 from csad.training.checkpoint import State
@@ -54,6 +55,8 @@ def finish(runs: Sequence[Ended], way: Way, teller: Teller, *, together: int, ke
         else:
             folder.checkpoint.unlink(missing_ok=True)
         folder.write_result(result)
+        if one.run.method.course.select_by:
+            forget_epochs(folder.path)
 
 
 def measure_again(ready: Ready, way: Way) -> None:

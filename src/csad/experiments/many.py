@@ -18,6 +18,7 @@ from csad.experiments.programs import Programs
 from csad.experiments.reading import OWN
 from csad.experiments.trainable import check_ready
 from csad.experiments.wanted import Ready, Wanted
+from csad.methods.method import Course
 from csad.training.device import Way, choose_device
 from csad.training.footprint import free_bytes, run_bytes
 from csad.training.stack import why_not_stacked
@@ -44,7 +45,7 @@ class Campaign:
         self.programs = Programs(scratch, way, teller, keep_weights=keep_weights)
         self._read: dict[str, Dataset] = {}
         self._fingerprints: dict[int, str] = {}  # of large data each takes a while
-        self._checked: set[tuple[int, bool, int, str]] = set()
+        self._checked: set[tuple[int, bool, Course]] = set()
 
     @classmethod
     def at(
@@ -67,7 +68,7 @@ class Campaign:
         """The run with its data and fresh weights; bad settings, bad data and a folder in the way are told here."""
         dataset = self.dataset(wanted.task, wanted.plan.data) if wanted.dataset is None else wanted.dataset
         method = build(dataset.task, wanted.method, wanted.plan, wanted.seed, wanted.backbone)
-        what = (id(dataset), method.needs_bias, method.course.batch_size, method.course.balance)
+        what = (id(dataset), method.needs_bias, method.course)
         if what not in self._checked:
             check_ready(dataset, method)
             self._checked.add(what)

@@ -14,6 +14,7 @@ from csad.experiments.finishing import Ended, finish
 from csad.experiments.listeners import Teller
 from csad.experiments.outdated import put_aside
 from csad.experiments.pretraining import Pretrained, common_stages, key, moved_parts
+from csad.experiments.selection import best_epochs, state_taken
 from csad.experiments.wanted import Ready
 from csad.training import checkpoint
 from csad.training.checkpoint import Place, State
@@ -22,6 +23,7 @@ from csad.training.fit import fit, fit_many
 from csad.training.log import Log
 from csad.training.stack import why_not_stacked
 from csad.training.stages import Training
+from csad.training.watch import Onlooker
 
 
 class Programs:
@@ -53,8 +55,8 @@ class Programs:
         if training is None:
             return [run.wanted.name for run in runs]
         ended = [
-            Ended(run, training.state_of(number), training.logs[number])
-            for number, run in enumerate(chosen)
+            Ended(run, state_taken(run.method, log, training.state_of(number)), log)
+            for number, (run, log) in enumerate(zip(chosen, training.logs, strict=True))
             if number not in training.lost
         ]
         self._finish(ended, len(chosen))
@@ -122,7 +124,7 @@ class Programs:
                 seeds=[run.wanted.seed for run in runs],
                 names=[run.wanted.name for run in runs],
                 logs=logs,
-                onlooker=runs[0].wanted.onlooker,
+                onlooker=_onlooker(runs),
                 **options,
             )
         except Diverged as error:
@@ -147,15 +149,20 @@ class Programs:
                 log=log,
                 keep=keep,
                 resume=True,
-                onlooker=run.wanted.onlooker,
+                onlooker=_onlooker([run]),
             )
         except Diverged as error:
             self.teller.warn(str(error))
             return [run.wanted.name]
         finally:
             self.teller.close()
-        self._finish([Ended(run, checkpoint.load(keep), log)], 1)
+        self._finish([Ended(run, state_taken(run.method, log, checkpoint.load(keep)), log)], 1)
         return []
 
     def _finish(self, ended: Sequence[Ended], together: int) -> None:
         finish(ended, self.way, self.teller, together=together, keep_weights=self.keep_weights)
+
+
+def _onlooker(runs: Sequence[Ready]) -> Onlooker | None:
+    """Who looks at the runs of one program while they train."""
+    return runs[0].wanted.onlooker or best_epochs([run.method for run in runs], [run.dataset for run in runs])

@@ -191,10 +191,17 @@ def evaluate(run: Run, dataset: Dataset, *, probed: Sequence[str] = ()) -> dict[
 
 def _figures(run: Run, samples: Samples, task: Task) -> dict[str, float]:
     """The figures of one split, whose columns of b the task names; the net runs once."""
-    out, y = run.outputs(samples.x), samples.y.cpu().numpy()
-    if not isinstance(run.method.task.target, Classes):
+    out = run.outputs(samples.x)
+    return figures_of(out, samples, task, run.said(out))
+
+
+def figures_of(out: Tensor, samples: Samples, task: Task, said: NDArray[Any] | None = None) -> dict[str, float]:
+    """The figures of what P_y gives for rows, and of the classes then ``said``: the likeliest, if not given."""
+    y = samples.y.cpu().numpy()
+    if not isinstance(task.target, Classes):
         return {"mean_squared_error": mean_squared_error(out[:, 0].numpy(), y)}
-    return figures(run.said(out), y, probabilities=out.softmax(1).numpy(), biases=classes_of_bias(samples, task))
+    said = np.asarray(out.argmax(1)) if said is None else said
+    return figures(said, y, probabilities=out.softmax(1).numpy(), biases=classes_of_bias(samples, task))
 
 
 def classes_of_bias(samples: Samples, task: Task) -> dict[str, NDArray[Any]]:

@@ -24,11 +24,11 @@ from csad.experiments.listeners import Silent, Unadvised
 from csad.experiments.outdated import put_aside, to_be_removed
 from csad.experiments.reading import OWN
 from csad.experiments.run import Run
+from csad.experiments.selection import fit_selecting, forget_epochs
 from csad.experiments.threshold import check_given, check_same, threshold_in
 from csad.experiments.trainable import check_ready
 from csad.training import checkpoint
 from csad.training.device import Way, choose_device
-from csad.training.fit import fit
 from csad.training.log import Log
 from csad.training.stack import Alone
 from csad.training.stages import Listener
@@ -106,10 +106,11 @@ def train(
     if folder and again and (moved := put_aside(folder.path)):
         say(moved)
     keep = folder.checkpoint if folder else None
-    fit(model, dataset, hearer, way, seed=seed, log=log, keep=keep, resume=again)
+    fit_selecting(model, dataset, hearer, way, seed=seed, log=log, keep=keep, resume=again)
     run.result = result_of(run, dataset, plan, environment(way, model.course.precision), threshold=decision)
     if folder:
         folder.write_result(run.result)
+        forget_epochs(folder.path)
     return run
 
 

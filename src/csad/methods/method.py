@@ -108,6 +108,7 @@ class Course:
     weight_decay: float = 5e-4
     optimiser: str = "adam"
     average: float = 0.0  # of the last stage's weights, kept from step to step, taken in the end; 0: none (the authors)
+    select_by: str = ""  # the figure of the validation split whose best epoch of the last stage is taken; "": the last
     precision: str = "float32"  # or tf32, on a GPU; or bf16, in which F alone computes
 
     def __post_init__(self) -> None:

@@ -25,7 +25,7 @@ class Onlooker(Protocol):
         """Whether to look after this epoch, the first being 1."""
 
     def figures(self, number: int, out: Tensor) -> dict[str, float]:
-        """Figures of one of the runs, which gives ``out`` (n, classes) for its validation rows; they stand in its log."""
+        """Figures of a run by its number, which gives ``out`` (n, classes) for its validation rows, for its log."""
 
     def looked(self, epoch: int, logs: Sequence[Log], ended: Callable[[int], State]) -> None:
         """Called once these runs' logs have the figures; ``ended`` gives the state with which a run would end here."""
