@@ -203,5 +203,5 @@ def test_without_validation_rows_no_epoch_can_be_taken() -> None:
 
 def test_a_weight_that_is_to_be_chosen_says_when_to_stop() -> None:
     given = {name: value for name, value in LONGER.items() if name != "debias_weight"}
-    with pytest.raises(InputError, match="give debias_weight, or leave train.select_by out"):
+    with pytest.raises(InputError, match=r"give debias_weight, or leave train\.select_by out"):
         csad.train(dataset(), settings=given, device="cpu")
