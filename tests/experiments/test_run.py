@@ -63,7 +63,7 @@ def test_a_finished_run_that_goes_on_is_returned_without_training(
     def trains(*_: Any, **__: Any) -> None:
         raise AssertionError("a finished run was trained again")
 
-    monkeypatch.setattr("csad.experiments.train.fit", trains)
+    monkeypatch.setattr("csad.experiments.train.fit_selecting", trains)
     run = csad.train(DATASET, "csad", settings=SHORT, debias_weight=0.5, out=place, resume=True)
     assert run.result == as_json(kept.result)
     assert np.array_equal(run.predict_proba(X), kept.predict_proba(X))
