@@ -155,6 +155,11 @@ BAD_FITS = {
     "settings that are none": ({}, {"settings": [1]}, "settings must be a dict"),
     "a setting given twice": ({}, {"epochs": 1, "settings": {"train.epochs": 2}}, "train.epochs is given twice"),
     "a setting spelled twice": ({}, {"epochs": 1, "settings": {"epochs": 2}}, "is given twice"),
+    "an epoch to be selected": (
+        {},
+        {"settings": {"train.select_by": "auc"}},
+        "select_by=auc takes .* fit holds none out",
+    ),
     "a wrong class weight": ({}, {"class_weight": "even"}, "class_weight must be 'balanced' or a dict"),
     "a negative class weight": ({}, {"class_weight": {0: -1}}, "must not be negative"),
     "an unknown device": ({}, {"device": "abacus"}, "There is no device 'abacus'"),

@@ -98,6 +98,11 @@ class DebiasedClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # t
         model = build(dataset.task, str(self.method), plan, self.seed_)
         blind = model.needs_bias and bias is None
         check_trainable(dataset, needs_bias=model.needs_bias and not blind)
+        if by := model.course.select_by:
+            raise InputError(
+                f"train.select_by={by} takes an epoch by rows that are not trained on, and fit holds none out: leave "
+                "it out, or train with csad.train."
+            )
         for text in self._advice(X, dataset, blind):
             warnings.warn(text, TrainingWarning, stacklevel=2)
 
