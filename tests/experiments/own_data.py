@@ -47,7 +47,6 @@ def toy_table(rows: str, **changes: Any) -> str:
         "column_title": "Agreement",
         "columns": ["0.7", "0.9"],
         "seeds": [3, 4],
-        "selection": "last epoch",
         "notes": [],
     }
     return "\n".join([*(f"{key} = {json.dumps(value)}" for key, value in (head | changes).items()), rows])

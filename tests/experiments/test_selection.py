@@ -15,6 +15,8 @@ from torch import nn
 
 import csad
 from csad.errors import InputError, Interrupted
+from csad.experiments.reproduce import reproduce
+from csad.experiments.selection import BestEpochs, selection_of, taken_in
 from csad.experiments.sweep import sweep
 from csad.training.log import Log
 
@@ -23,9 +25,9 @@ LONGER = BRIEF | {"epochs": 5, "rate": 0.03, "debias_weight": 3.0, "select_by": 
 TABLE = {f"train.{name}": value for name, value in LONGER.items() if name not in ("inner_steps", "debias_weight")}
 
 
-def seen(log: Log, figure: str = BY) -> list[float]:
+def seen(log: Log) -> list[float]:
     """The figure, epoch by epoch."""
-    return [line["validation"][figure] for line in log.lines if figure in line.get("validation", {})]
+    return [line["validation"]["select_by"] for line in log.lines if "select_by" in line.get("validation", {})]
 
 
 @cache
@@ -120,7 +122,7 @@ def test_runs_of_a_stack_each_take_their_own_epoch_by_their_own_rows(tmp_path: P
         alone = csad.train("toy-table", method, settings=given | {"data.seed": number}, device="cpu", listener=Heard())
         assert run["result"]["stacked"] == 3
         assert run["result"]["selection"] == alone.result["selection"]
-        np.testing.assert_allclose(seen(Log(out / run["name"] / "log.jsonl"), "auc"), seen(alone.log, "auc"), atol=0.01)
+        np.testing.assert_allclose(seen(Log(out / run["name"] / "log.jsonl")), seen(alone.log), atol=0.01)
         found, expected = (one["metrics"]["test"] for one in (run["result"], alone.result))
         assert found["auc"] == pytest.approx(expected["auc"], abs=0.01)
         taken.append(alone.result["selection"])
@@ -137,7 +139,7 @@ def test_a_net_that_is_trained_by_itself_among_many_takes_its_epoch_too(
     made = sweep("toy-table", "vanilla", settings=given, seeds=[0, 1], out=tmp_path / "all", device="cpu", teller=heard)
     assert heard.warnings == ["This run is trained by itself: it cannot be."] * 2
     for run in made.runs:
-        values = seen(Log(made.out / run["name"] / "log.jsonl"), "auc")
+        values = seen(Log(made.out / run["name"] / "log.jsonl"))
         assert run["result"]["metrics"]["validation"]["auc"] == max(values)
         assert run["result"]["selection"].startswith(f"epoch {int(np.argmax(values)) + 1} of 5")
 
@@ -151,7 +153,7 @@ def test_of_a_number_the_smallest_error_is_taken() -> None:
     data = csad.Dataset(csad.Task("number", (4,), csad.Number(), (csad.Classes(2),), ("sex",)), splits)
     given = BRIEF | {"epochs": 6, "rate": 0.05, "select_by": "mean_squared_error"}
     run = csad.train(data, "vanilla", settings={k: v for k, v in given.items() if k != "inner_steps"}, device="cpu")
-    values = seen(run.log, "mean_squared_error")[-6:]
+    values = seen(run.log)
     epoch = int(np.argmin(values)) + 1
     assert run.result["selection"] == f"epoch {epoch} of 6, with the lowest mean_squared_error on the validation split"
     assert run.result["metrics"]["validation"]["mean_squared_error"] == pytest.approx(min(values))
@@ -164,13 +166,15 @@ def test_a_module_of_ones_own_with_dropout_is_looked_at_too() -> None:
 
 
 def test_what_no_longer_gives_numbers_is_never_taken() -> None:
-    from csad.experiments.selection import BestEpochs
-
     data = dataset()
-    best = BestEpochs([unstopped().method], [data])
+    best = BestEpochs([unstopped().method], [data], [0.5])
     rows = len(data.splits["validation"])
     assert best.figures(0, torch.full((rows, 2), float("nan"))) == {}
-    assert best.figures(0, torch.zeros(rows, 2)).keys() == {BY}
+    assert best.figures(0, torch.zeros(rows, 2)).keys() == {"select_by"}
+    log = Log()
+    log.write({"stage": "debias", "epoch": 0, "step": 0, "validation": {"accuracy": 0.9, BY: 0.9}})
+    told = "last epoch: after none did it give numbers for the validation split"
+    assert (taken_in(unstopped().method, log), selection_of(unstopped().method, log)) == (None, told)
 
 
 @pytest.mark.parametrize(
@@ -197,7 +201,9 @@ def test_a_figure_by_which_no_epoch_can_be_taken_is_told_before_training(
 
 def test_without_validation_rows_no_epoch_can_be_taken() -> None:
     small = {"data.people": 300, "data.per_cell": 2}
-    with pytest.raises(InputError, match="there is no validation split: hold some rows out, or leave it out"):
+    with pytest.raises(
+        InputError, match=r"there is no validation split: hold rows out \(data\.validation, --split\), or leave it"
+    ):
         csad.train("mpower-simulated", settings=small | {"train.select_by": "auc"}, device="cpu")
 
 
@@ -205,3 +211,99 @@ def test_a_weight_that_is_to_be_chosen_says_when_to_stop() -> None:
     given = {name: value for name, value in LONGER.items() if name != "debias_weight"}
     with pytest.raises(InputError, match=r"give debias_weight, or leave train\.select_by out"):
         csad.train(dataset(), settings=given, device="cpu")
+
+
+def test_an_epoch_is_judged_with_the_threshold_that_its_run_would_have() -> None:
+    generator = np.random.default_rng(1)
+    y = (generator.random(2400) < 0.15).astype(int)  # few enough that at a half nobody is said to be one of them
+    b = np.where(generator.random(2400) < 0.8, y, 1 - y)
+    x = generator.normal(size=(2400, 4)).astype(np.float32)
+    x[:, 0] += y
+    data = csad.from_arrays(x, y, b)
+    unbalanced = LONGER | {"balance": "", "rate": 0.01}
+    for given in (None, 0.3):
+        run = csad.train(data, settings=unbalanced, threshold=given, device="cpu")
+        assert run.threshold != 0.5
+        assert run.result["metrics"]["validation"][BY] == pytest.approx(max(seen(run.log)))
+
+
+def test_a_result_that_is_removed_is_made_again_from_the_weights_that_were_taken(tmp_path: Path) -> None:
+    out, data = tmp_path / "run", dataset()
+    run = csad.train(data, settings=LONGER, out=out, device="cpu")
+    (out / "result.json").unlink()
+    again = csad.train(data, settings=LONGER, out=out, device="cpu", resume=True)
+    assert again.result["metrics"] == run.result["metrics"]
+    assert again.result["selection"] == run.result["selection"]
+
+
+def test_what_a_stop_after_the_result_leaves_is_cleared_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out, given = tmp_path / "all", TABLE | {"train.select_by": "auc"}
+    with monkeypatch.context() as patch:
+        for place in ("train", "finishing"):
+            patch.setattr(f"csad.experiments.{place}.forget_epochs", lambda *told: None)
+        csad.train(dataset(), settings=LONGER, out=tmp_path / "run", device="cpu")
+        sweep("toy-table", "vanilla", settings=given, seeds=[0, 1], out=out, device="cpu")
+    left = [path for path in tmp_path.rglob("epochs") if path.is_dir()]
+    assert len(left) == 3
+    csad.train(dataset(), settings=LONGER, out=tmp_path / "run", device="cpu", resume=True)
+    sweep("toy-table", "vanilla", settings=given, seeds=[0, 1], out=out, device="cpu", resume=True)
+    assert not any(path.exists() for path in left)
+
+
+def test_a_run_that_is_not_kept_leaves_no_epochs_behind_while_it_trains(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("csad.training.stages.SAVE_EVERY", 0.0)
+    held: list[int] = []
+    saved = BestEpochs.saved
+
+    def noted(self: BestEpochs) -> None:
+        saved(self)
+        held.extend(len(list((folder / "epochs").iterdir())) for folder in self.logs)
+
+    monkeypatch.setattr(BestEpochs, "saved", noted)
+    csad.train(dataset(), settings=LONGER, device="cpu")
+    assert set(held) == {1}
+    assert len(held) >= 5
+
+
+def test_runs_below_which_others_are_lost_still_take_their_own_epoch(tmp_path: Path) -> None:
+    given, rates = TABLE | {"train.select_by": "auc"}, [1e12, 0.03]
+    made = sweep(
+        "toy-table", "vanilla", settings=given | {"train.rate": rates, "data.seed": [1, 2]}, out=tmp_path / "all",
+        device="cpu", teller=Heard(),
+    )  # fmt: skip
+    assert len(made.lost) == 2
+    living = [run for run in made.runs if run["result"]]
+    assert [run["values"]["data.seed"] for run in living] == [1, 2]
+    for run in living:
+        alone = csad.train("toy-table", "vanilla", settings=given | {"data.seed": run["values"]["data.seed"]})
+        assert run["result"]["selection"] == alone.result["selection"]
+        assert run["result"]["metrics"]["test"]["auc"] == pytest.approx(
+            alone.result["metrics"]["test"]["auc"], abs=0.01
+        )
+
+
+def test_a_figure_that_earlier_stages_log_is_not_taken_from_them() -> None:
+    given = {
+        "train.target_epochs": 12, "train.pretrain_rate": 0.05, "train.batch_size": 64, "train.epochs": 1,
+        "train.rate": 1e-9, "train.select_by": "accuracy",
+    }  # fmt: skip
+    run = csad.train("toy-table", "reweigh", settings=given, device="cpu")
+    before = [line["validation"]["accuracy"] for line in run.log.lines if "validation" in line]
+    assert len(before) > 1, "its pretraining is watched, too"
+    assert run.result["selection"].startswith("epoch 1 of 1")
+
+
+def test_where_few_validation_rows_leave_the_weight_alone_an_epoch_is_taken_all_the_same() -> None:
+    given = {name: value for name, value in LONGER.items() if name != "debias_weight"}
+    heard = Heard()
+    run = csad.train(dataset(n=300), settings=given, device="cpu", listener=heard)
+    assert "choice" not in run.result
+    assert run.result["selection"].startswith("epoch ")
+
+
+def test_a_table_says_by_which_rule_its_runs_took_their_weights(tmp_path: Path) -> None:
+    short = {f"train.{name}": 1 for name in ("target_epochs", "bias_epochs", "estimator_epochs", "epochs")}
+    made = reproduce(
+        "digits", rows=["vanilla"], seeds=1, settings=short | {"train.select_by": "unbiased"}, out=tmp_path / "table"
+    )
+    assert made.table.selection == "epoch with the highest unbiased on the validation split"

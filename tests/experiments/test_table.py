@@ -32,7 +32,7 @@ def test_a_table_says_all_that_its_reader_must_know(name: str) -> None:
     table = read_table(name)
     assert table.name == name
     assert table.task in experiments()
-    assert all((table.title, table.selection, table.metrics, table.split, table.column_title))
+    assert all((table.title, table.metrics, table.split, table.column_title))
     assert len(set(table.columns)) == len(table.columns) > 0
     assert len(set(table.seeds)) == len(table.seeds) > 1
     assert all(table.notes)
@@ -263,7 +263,7 @@ def test_the_setting_that_makes_the_columns_cannot_be_laid_over_them() -> None:
 def test_a_setting_may_have_a_value_per_column(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "mine.toml").write_text(
         'title = "Mine"\ntask = "digits"\nmetrics = ["accuracy"]\nsplit = "test"\ncolumn = "data.color_variance"\n'
-        'column_title = "σ²"\ncolumns = ["0.020", "0.050"]\nseeds = [1, 2]\nselection = "last epoch"\nnotes = []\n'
+        'column_title = "σ²"\ncolumns = ["0.020", "0.050"]\nseeds = [1, 2]\nnotes = []\n'
         '[rows.csad]\npaper = [0.5, 0.25]\nset = { debias_weight = [1.0, 0.5], "train.epochs" = 3 }\n'
     )
     monkeypatch.setattr("csad.experiments.table.FOLDER", tmp_path)

@@ -55,8 +55,7 @@ def finish(runs: Sequence[Ended], way: Way, teller: Teller, *, together: int, ke
         else:
             folder.checkpoint.unlink(missing_ok=True)
         folder.write_result(result)
-        if one.run.method.course.select_by:
-            forget_epochs(folder.path)
+        forget_epochs(folder.path, one.run.method)
 
 
 def measure_again(ready: Ready, way: Way) -> None:

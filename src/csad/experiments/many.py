@@ -16,6 +16,7 @@ from csad.experiments.finishing import measure_again
 from csad.experiments.listeners import Silent, Teller
 from csad.experiments.programs import Programs
 from csad.experiments.reading import OWN
+from csad.experiments.selection import forget_epochs
 from csad.experiments.trainable import check_ready
 from csad.experiments.wanted import Ready, Wanted
 from csad.methods.method import Course
@@ -90,6 +91,8 @@ class Campaign:
     def complete(self, runs: Sequence[Ready]) -> None:
         """Sees to finished runs that lack a figure: their weights give it, or they are begun anew."""
         for run in runs:
+            if run.folder.result.exists():
+                forget_epochs(run.folder.path, run.method)  # which a stop right after the result may have left
             if run.folder.result.exists() and (lacking := run.lacking()):
                 told = f"{run.wanted.name} is finished, but lacks {', '.join(lacking)}"
                 if run.folder.checkpoint.exists():

@@ -15,6 +15,7 @@ from csad.experiments.listeners import Teller
 from csad.experiments.outdated import put_aside
 from csad.experiments.pretraining import Pretrained, common_stages, key, moved_parts
 from csad.experiments.selection import best_epochs, state_taken
+from csad.experiments.threshold import judged_by
 from csad.experiments.wanted import Ready
 from csad.training import checkpoint
 from csad.training.checkpoint import Place, State
@@ -165,4 +166,6 @@ class Programs:
 
 def _onlooker(runs: Sequence[Ready]) -> Onlooker | None:
     """Who looks at the runs of one program while they train."""
-    return runs[0].wanted.onlooker or best_epochs([run.method for run in runs], [run.dataset for run in runs])
+    thresholds = [judged_by(run.config["task"], run.dataset, run.method.course.balance, None) for run in runs]
+    best = best_epochs([run.method for run in runs], [run.dataset for run in runs], thresholds)
+    return runs[0].wanted.onlooker or best

@@ -17,6 +17,7 @@ from csad.experiments.forecast import carry_out
 from csad.experiments.many import Campaign, Means
 from csad.experiments.people import facts_by_target
 from csad.experiments.probing import LEAKAGE
+from csad.experiments.selection import rule_of
 from csad.experiments.table import Row, Table, read_table
 from csad.experiments.wanted import Ready, Wanted
 from csad.report.distribution import distribution
@@ -133,7 +134,7 @@ def _result(table: Table, entries: Sequence[Entry], ready: Sequence[Sequence[Rea
     return ResultTable(
         table=table.name,
         title=table.title,
-        selection=table.selection,
+        selection=_selection(ready),
         command=command,
         environment=environment,
         cells=found,
@@ -142,6 +143,12 @@ def _result(table: Table, entries: Sequence[Entry], ready: Sequence[Sequence[Rea
         notes=notes,
         spread=table.spread,
     )
+
+
+def _selection(ready: Sequence[Sequence[Ready]]) -> str:
+    """The rule by which runs take their weights; where rows differ in it, each rule that there is."""
+    rules = [rule_of(run.method.course.select_by) for runs in ready for run in runs]
+    return "; ".join(dict.fromkeys(rules))
 
 
 def _answers(

@@ -6,63 +6,75 @@ import shutil
 import tempfile
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 from torch import Tensor
 
 from csad.data.samples import Classes, Dataset
+from csad.deploy.decision import HALF
 from csad.errors import InputError, unknown
 from csad.experiments.epochs import EPOCHS, Epochs, Keeper, weights_after
 from csad.experiments.run import figures_of
+from csad.experiments.threshold import said_by
 from csad.methods.method import Method
 from csad.training import checkpoint
-from csad.training.checkpoint import Place, State
+from csad.training.checkpoint import State
 from csad.training.device import Way
 from csad.training.fit import fit
 from csad.training.log import Log
 from csad.training.stack import Alone
 from csad.training.stages import Listener
 
-LAST = "last epoch"  # the rule where train.select_by names no figure
+LAST = "last epoch"
 HIGH = ("accuracy", "balanced_accuracy", "worst_group", "unbiased", "bias_conflicting", "auc", "auc_within", "ap", "f1")
 LOW = ("mean_squared_error",)
+KEY = "select_by"  # as a run's log calls the figure: by its own name it may stand there for other stages, too
+
+
+def rule_of(figure: str) -> str:
+    """The rule in words; no figure stands for the last epoch."""
+    return f"epoch with the {_best(figure)} {figure} on the validation split" if figure else LAST
+
+
+def _best(figure: str) -> str:
+    return "lowest" if figure in LOW else "highest"
 
 
 @dataclass(frozen=True)
 class Taken:
-    """The epoch that is taken, and the figure that it has."""
+    """The epoch that is taken, by the figure that it has."""
 
     figure: str
     epoch: int
-    value: float
     epochs: int  # of the last stage
 
     def __str__(self) -> str:
-        best = "lowest" if self.figure in LOW else "highest"
-        return f"epoch {self.epoch} of {self.epochs}, with the {best} {self.figure} on the validation split"
+        return (
+            f"epoch {self.epoch} of {self.epochs}, with the {_best(self.figure)} {self.figure} on the validation split"
+        )
 
 
 def taken_in(method: Method, log: Log) -> Taken | None:
     """What a run takes by its log; None where it is the last epoch, or nothing was seen yet."""
-    figure, last = method.course.select_by, method.schedule()[-1]
-    seen = _seen(log, figure, last.name) if figure else {}
-    if not seen:
+    figure, seen = method.course.select_by, _seen(log)
+    if not figure or not seen:
         return None
     epoch = (min if figure in LOW else max)(seen, key=lambda epoch: seen[epoch])  # of several the first
-    return Taken(figure, epoch, seen[epoch], last.epochs)
+    return Taken(figure, epoch, method.schedule()[-1].epochs)
 
 
 def selection_of(method: Method, log: Log) -> str:
-    """The rule by which a run's weights were taken, in words."""
+    """By what a run's weights were taken, in words."""
+    if method.course.select_by and not _seen(log):
+        return f"{LAST}: after none did it give numbers for the validation split"
     return str(taken_in(method, log) or LAST)
 
 
-def _seen(log: Log, figure: str, stage: str) -> dict[int, float]:
-    """The figure by epoch, the first being 1."""
-    lines = [line for line in log.lines if line["stage"] == stage and figure in line.get("validation", {})]
-    return {line["epoch"] + 1: line["validation"][figure] for line in lines}
+def _seen(log: Log) -> dict[int, float]:
+    """The figure by epoch of the last stage, the first being 1."""
+    return {line["epoch"] + 1: line["validation"][KEY] for line in log.lines if KEY in line.get("validation", {})}
 
 
 def check_selectable(dataset: Dataset, method: Method) -> None:
@@ -72,7 +84,10 @@ def check_selectable(dataset: Dataset, method: Method) -> None:
         return
     by = f"train.select_by={figure} takes an epoch of the last stage by rows that are not trained on, but"
     if "validation" not in dataset.splits:
-        raise InputError(f"{by} there is no validation split: hold some rows out, or leave it out for the last epoch.")
+        raise InputError(
+            f"{by} there is no validation split: hold rows out (data.validation, --split), or leave it out for "
+            "the last epoch."
+        )
     if not method.schedule()[-1].epochs:
         raise InputError(f"{by} that stage has no epoch: set train.epochs to 1 or more.")
     rows = dataset.splits["validation"]
@@ -85,9 +100,10 @@ def check_selectable(dataset: Dataset, method: Method) -> None:
 class BestEpochs(Keeper):
     """Looks at runs after each epoch of their last stage, and keeps the weights of the best so far of each."""
 
-    def __init__(self, methods: Sequence[Method], datasets: Sequence[Dataset]) -> None:
-        self.methods, self.datasets = methods, datasets
-        self.figure, self.stage = methods[0].course.select_by, methods[0].schedule()[-1].name
+    def __init__(
+        self, methods: Sequence[Method], datasets: Sequence[Dataset], thresholds: Sequence[float | None]
+    ) -> None:
+        self.methods, self.datasets, self.thresholds = methods, datasets, thresholds
         self.logs: dict[Path, Log] = {}
 
     def due(self, epoch: int, epochs: int) -> bool:
@@ -95,12 +111,13 @@ class BestEpochs(Keeper):
         return True
 
     def figures(self, number: int, out: Tensor) -> dict[str, float]:
-        """The figure; none of a run that no longer gives numbers."""
+        """The figure, with the threshold that the run would have; none of a run that no longer gives numbers."""
         if not bool(out.isfinite().all()):
             return {}
-        dataset = self.datasets[number]
-        found = figures_of(out.detach().cpu(), dataset.splits["validation"], dataset.task)
-        return {self.figure: found[self.figure]}
+        out, dataset, threshold = out.detach().cpu(), self.datasets[number], self.thresholds[number]
+        rows = dataset.splits["validation"]
+        said = None if threshold == HALF else said_by(out.softmax(1).numpy(), rows.y.cpu().numpy(), threshold)
+        return {KEY: figures_of(out, rows, dataset.task, said)[self.methods[number].course.select_by]}
 
     def read(self, folder: Path, log: Log) -> None:
         """Takes in the log of a run."""
@@ -108,7 +125,7 @@ class BestEpochs(Keeper):
 
     def seen_epochs(self) -> Epochs:
         """All epochs of all runs."""
-        return {(folder, epoch) for folder, log in self.logs.items() for epoch in _seen(log, self.figure, self.stage)}
+        return {(folder, epoch) for folder, log in self.logs.items() for epoch in _seen(log)}
 
     def may_be_taken(self) -> Epochs:
         """The best epoch so far of each run."""
@@ -116,18 +133,29 @@ class BestEpochs(Keeper):
         return {(folder, taken.epoch) for folder, taken in found.items() if taken}
 
 
-def best_epochs(methods: Sequence[Method], datasets: Sequence[Dataset]) -> BestEpochs | None:
+def best_epochs(
+    methods: Sequence[Method], datasets: Sequence[Dataset], thresholds: Sequence[float | None]
+) -> BestEpochs | None:
     """Who looks at runs that are one program, if they are to take their best epoch."""
-    return BestEpochs(methods, datasets) if methods[0].course.select_by else None
+    return BestEpochs(methods, datasets, thresholds) if methods[0].course.select_by else None
 
 
-def state_taken(method: Method, log: Log, otherwise: State) -> State:
-    """The state with which a run ends whose training is over: that of the epoch that it takes."""
+def state_taken(method: Method, log: Log, ended: State) -> State:
+    """The state that is left of a run whose training has ``ended``: that of the epoch that it takes.
+
+    A state without optimisers, which only going on needs, is already that. The place stays the end: no one trains on
+    from there, and the log keeps what came after the epoch.
+    """
+    weights = _weights_taken(method, log) if ended.optimisers else None
+    return State(ended.place, weights, {}) if weights else ended
+
+
+def _weights_taken(method: Method, log: Log) -> dict[str, Tensor] | None:
+    """The weights of the epoch that a run takes; None where it is the last."""
     taken = taken_in(method, log)
     if taken is None or log.path is None:
-        return otherwise
-    # The place stays the end: from there no one trains on, and the log keeps what came after that epoch.
-    return replace(checkpoint.load(weights_after(log.path.parent, taken.epoch)), place=otherwise.place)
+        return None
+    return checkpoint.load(weights_after(log.path.parent, taken.epoch)).weights
 
 
 def fit_selecting(
@@ -140,21 +168,27 @@ def fit_selecting(
     log: Log,
     keep: Path | None,
     resume: bool,
+    threshold: float | None,
 ) -> None:
     """Trains a run by itself; the method then has the weights of the epoch that is taken, and so has ``keep``."""
-    best = best_epochs([method], [dataset])
+    best = best_epochs([method], [dataset], [threshold])
     with tempfile.TemporaryDirectory() if best and not log.path else nullcontext() as scratch:
         own = Log(Path(scratch) / "log.jsonl") if scratch else log  # weights of epochs lie beside a log
         fit(method, dataset, listener, way, seed=seed, log=own, keep=keep, resume=resume, onlooker=best)
         log.lines = own.lines
-        if best:
-            ended = State(checkpoint.place_in(keep) if keep else Place(), Alone(method).state, {})
-            taken = state_taken(method, own, ended)
-            checkpoint.put(taken.weights, ended.weights)
-            if keep:
-                checkpoint.save(keep, taken)
+        if best is None:
+            return
+        if keep:
+            state = state_taken(method, own, checkpoint.load(keep))
+            checkpoint.save(keep, state)
+            weights: dict[str, Tensor] | None = state.weights
+        else:
+            weights = _weights_taken(method, own)
+        if weights:
+            checkpoint.put(weights, Alone(method).state)
 
 
-def forget_epochs(folder: Path) -> None:
-    """Removes the weights that were kept of epochs, once the run has its result."""
-    shutil.rmtree(folder / EPOCHS, ignore_errors=True)
+def forget_epochs(folder: Path, method: Method) -> None:
+    """Removes the weights that were kept of epochs by which a run takes one, once it has its result."""
+    if method.course.select_by:
+        shutil.rmtree(folder / EPOCHS, ignore_errors=True)

@@ -59,7 +59,6 @@ class Table:
     column_title: str
     columns: tuple[str, ...]
     seeds: tuple[int, ...]
-    selection: str
     notes: tuple[str, ...]
     settings: dict[str, Any]  # of all rows, unless a row has its own; a list has one value per column
     rows: tuple[Row, ...]

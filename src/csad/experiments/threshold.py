@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csad.data.samples import Classes, Dataset
-from csad.deploy.decision import HALF, checked_threshold
+from csad.deploy.decision import HALF, checked_threshold, decided
 from csad.errors import InputError
 from csad.experiments.build import is_file
 from csad.experiments.reading import OWN
@@ -65,8 +65,7 @@ def threshold_of(run: Run, dataset: Dataset, given: float | None) -> Threshold |
     name = target.words[1]
     if given is not None:
         return Threshold(given, f"'{name}' is said where its probability is above {given:g}, as was given.")
-    own = run.config["task"] == OWN or is_file(run.config["task"])
-    if not own or not can_be_chosen(dataset, run.method.course.balance):
+    if not is_own(run.config["task"]) or not can_be_chosen(dataset, run.method.course.balance):
         return None
     samples = dataset.splits["validation"]
     found = replace(run, view=dataset.view).predict_proba(samples.x)
@@ -84,6 +83,23 @@ def can_be_chosen(dataset: Dataset, balance: str) -> bool:
         return False
     y = dataset.splits["validation"].y
     return min(int((y == kind).sum()) for kind in (0, 1)) >= LEAST_ROWS
+
+
+def judged_by(task: str, dataset: Dataset, balance: str, given: float | None) -> float | None:
+    """The threshold with which a run on this task speaks while it trains; None: the best one on validation rows."""
+    if given is not None:
+        return given
+    return None if is_own(task) and can_be_chosen(dataset, balance) else HALF
+
+
+def said_by(probabilities: NDArray[Any], y: NDArray[Any], threshold: float | None) -> NDArray[Any]:
+    """Class numbers of probabilities (n, classes) by a threshold; where that is None, by the best one for these y."""
+    return decided(probabilities, best_threshold(probabilities[:, 1], y)[0] if threshold is None else threshold)
+
+
+def is_own(task: str) -> bool:
+    """Whether a run's task, as its config has it, is data of one's own."""
+    return task == OWN or is_file(task)
 
 
 def best_threshold(probabilities: NDArray[Any], y: NDArray[Any]) -> tuple[float, float, float]:

@@ -25,7 +25,7 @@ from csad.experiments.outdated import put_aside, to_be_removed
 from csad.experiments.reading import OWN
 from csad.experiments.run import Run
 from csad.experiments.selection import fit_selecting, forget_epochs
-from csad.experiments.threshold import check_given, check_same, threshold_in
+from csad.experiments.threshold import check_given, check_same, judged_by, threshold_in
 from csad.experiments.trainable import check_ready
 from csad.training import checkpoint
 from csad.training.device import Way, choose_device
@@ -102,15 +102,17 @@ def train(
         model.to(way.device)
         check_same(decision, done, folder.path)
         run.result, run.threshold = done, threshold_in(done)
+        forget_epochs(folder.path, model)  # which a stop right after the result may have left
         return run
     if folder and again and (moved := put_aside(folder.path)):
         say(moved)
     keep = folder.checkpoint if folder else None
-    fit_selecting(model, dataset, hearer, way, seed=seed, log=log, keep=keep, resume=again)
+    judged = judged_by(config["task"], dataset, model.course.balance, decision)
+    fit_selecting(model, dataset, hearer, way, seed=seed, log=log, keep=keep, resume=again, threshold=judged)
     run.result = result_of(run, dataset, plan, environment(way, model.course.precision), threshold=decision)
     if folder:
         folder.write_result(run.result)
-        forget_epochs(folder.path)
+        forget_epochs(folder.path, model)
     return run
 
 

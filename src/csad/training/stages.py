@@ -194,8 +194,8 @@ class Training:
         self._check_weights()
         if self.keep:
             checkpoint.save(self.keep, self.state())
-            if self.watch and self.watch.onlooker:
-                self.watch.onlooker.saved()
+        if self.watch and self.watch.onlooker:
+            self.watch.onlooker.saved()
         self.saved = time.monotonic()
 
     def _check_weights(self) -> None:

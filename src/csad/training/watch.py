@@ -31,7 +31,7 @@ class Onlooker(Protocol):
         """Called once these runs' logs have the figures; ``ended`` gives the state with which a run would end here."""
 
     def saved(self) -> None:
-        """Called once the training has been saved: all that was looked at stays as it is, whatever happens."""
+        """Called once the training has been saved, if it is: what was looked at stays as it is, whatever happens."""
 
 
 @dataclass(frozen=True)

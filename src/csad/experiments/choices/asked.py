@@ -9,7 +9,6 @@ from pathlib import Path
 from torch import Tensor, nn
 
 from csad.data.samples import Dataset
-from csad.deploy.decision import HALF
 from csad.errors import Diverged
 from csad.experiments.choices.choice import Choice, Tried, decide
 from csad.experiments.choices.leakage import Readable
@@ -18,7 +17,7 @@ from csad.experiments.choices.occasion import WEIGHT, with_weight
 from csad.experiments.choices.scores import score_name, scored
 from csad.experiments.plan import Plan
 from csad.experiments.run import load
-from csad.experiments.threshold import can_be_chosen
+from csad.experiments.threshold import judged_by
 from csad.experiments.wanted import Ready, Wanted
 
 
@@ -65,8 +64,8 @@ class Asked:
 
     def scored(self, out: Tensor) -> tuple[float, float]:
         """Score and leakage of a model that gives ``out`` for the validation rows, with the threshold it would have."""
-        chosen = self.threshold is None and can_be_chosen(self.dataset, self.plan.train["balance"])
-        return scored(self.dataset, self.rows, out, None if chosen else self.threshold or HALF)
+        threshold = judged_by(self.task, self.dataset, self.plan.train["balance"], self.threshold)
+        return scored(self.dataset, self.rows, out, threshold)
 
     def decided(self, vanilla: Tried | None, runs: Sequence[Ready], looks: Looks, device: str) -> Choice:
         """The choice among all that was seen of the runs; those of which nothing was have diverged."""

@@ -42,10 +42,10 @@ def rows_to_choose_by(
     It is chosen on data of one's ``own``, where it is not given. A ``cost`` that then would mean nothing is an error.
     """
     settled = _why_settled(own, plan, given)
-    if not settled and plan.train["select_by"]:
-        raise InputError(f"The choice of {WEIGHT} says when to stop: give {WEIGHT}, or leave train.select_by out.")
     found = settled or _readable(dataset)
     if not isinstance(found, str):
+        if plan.train["select_by"]:
+            raise InputError(f"The choice of {WEIGHT} says when to stop: give {WEIGHT}, or leave train.select_by out.")
         return found
     if cost is not None:
         raise InputError(f"A cost says how {WEIGHT} is chosen, but it is not: {found}. Leave the cost out.")

@@ -7,9 +7,8 @@ from torch import Tensor
 from csad.auditing.audited import Outputs
 from csad.auditing.metrics import balanced_accuracy, mean_squared_error
 from csad.data.samples import Classes, Dataset
-from csad.deploy.decision import decided
 from csad.experiments.choices.leakage import Readable
-from csad.experiments.threshold import best_threshold
+from csad.experiments.threshold import said_by
 
 
 def scored(dataset: Dataset, rows: Readable, out: Tensor, threshold: float | None) -> tuple[float, float]:
@@ -21,7 +20,7 @@ def scored(dataset: Dataset, rows: Readable, out: Tensor, threshold: float | Non
     values = out.detach().double().cpu()
     if isinstance(dataset.task.target, Classes):
         shares = values.softmax(1).numpy()
-        said = decided(shares, best_threshold(shares[:, 1], y)[0] if threshold is None else threshold)
+        said = said_by(shares, y, threshold)
         return balanced_accuracy(said, y), rows.leakage(Outputs(said, shares))
     numbers = values[:, 0].numpy()
     spread = float(y.astype("float64").var()) or 1.0
