@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ import pytest
 import torch
 from choosing_data import BRIEF, dataset
 from listeners import Heard, StopAt
+from own_data import toy_table
+from quick import QUICK
 from torch import nn
 
 import csad
@@ -307,3 +310,18 @@ def test_a_table_says_by_which_rule_its_runs_took_their_weights(tmp_path: Path) 
         "digits", rows=["vanilla"], seeds=1, settings=short | {"train.select_by": "unbiased"}, out=tmp_path / "table"
     )
     assert made.table.selection == "epoch with the highest unbiased on the validation split"
+
+
+def test_where_the_rows_of_a_table_differ_it_says_each_rule(declare: Callable[[str], None], tmp_path: Path) -> None:
+    rows = '[rows.vanilla]\n[rows.best]\nmethod = "vanilla"\nset = { "train.select_by" = "auc" }\n'
+    declare(toy_table(rows))
+    plain = {name: value for name, value in QUICK.items() if name != "inner_steps"}
+    made = reproduce("toys", settings=plain, seeds=1, out=tmp_path / "out", device="cpu")
+    assert made.table.selection == "last epoch; epoch with the highest auc on the validation split"
+
+
+def test_of_many_runs_each_figure_is_looked_at_before_the_first_is_trained(tmp_path: Path) -> None:
+    given = {"train.select_by": ["auc", "unbaised"]}
+    with pytest.raises(InputError, match="is called 'unbaised'"):
+        sweep("toy-table", settings=given, out=tmp_path / "all", device="cpu")
+    assert list(tmp_path.iterdir()) == []

@@ -62,7 +62,7 @@ def auc_within(probabilities: Probabilities, y: Labels, group: Labels) -> float 
 def _auc_in(score: Probabilities, positive: NDArray[np.bool_], group: Labels) -> float | None:
     """One class's: for all groups at once, since there may be many, by ranks, ties having their mean."""
     order = np.argsort(score)
-    small = group.astype(np.uint16) if len(group) and group.max() < 2**16 else group  # is sorted by counting
+    small = group.astype(np.uint16) if group.max() < 2**16 else group  # is sorted by counting
     order = order[np.argsort(small[order], kind="stable")]
     score, positive, group = score[order], positive[order], group[order]
     rows, yes = np.bincount(group), np.bincount(group, weights=positive)

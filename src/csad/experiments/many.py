@@ -91,9 +91,10 @@ class Campaign:
     def complete(self, runs: Sequence[Ready]) -> None:
         """Sees to finished runs that lack a figure: their weights give it, or they are begun anew."""
         for run in runs:
-            if run.folder.result.exists():
-                forget_epochs(run.folder.path, run.method)  # which a stop right after the result may have left
-            if run.folder.result.exists() and (lacking := run.lacking()):
+            if not run.folder.result.exists():
+                continue
+            forget_epochs(run.folder.path, run.method)  # which a stop right after the result may have left
+            if lacking := run.lacking():
                 told = f"{run.wanted.name} is finished, but lacks {', '.join(lacking)}"
                 if run.folder.checkpoint.exists():
                     self.teller.say(f"{told}: measured from the weights that were kept.")

@@ -14,13 +14,13 @@ from csad.experiments.finishing import Ended, finish
 from csad.experiments.listeners import Teller
 from csad.experiments.outdated import put_aside
 from csad.experiments.pretraining import Pretrained, common_stages, key, moved_parts
-from csad.experiments.selection import best_epochs, state_taken
+from csad.experiments.selection import best_epochs, fit_selecting, state_taken
 from csad.experiments.threshold import judged_by
 from csad.experiments.wanted import Ready
 from csad.training import checkpoint
 from csad.training.checkpoint import Place, State
 from csad.training.device import Way
-from csad.training.fit import fit, fit_many
+from csad.training.fit import fit_many
 from csad.training.log import Log
 from csad.training.stack import why_not_stacked
 from csad.training.stages import Training
@@ -141,7 +141,7 @@ class Programs:
             self.teller.say(moved)
         log, keep = Log(run.folder.log), run.folder.checkpoint
         try:
-            fit(
+            fit_selecting(
                 run.method,
                 run.dataset,
                 self.teller,
@@ -157,7 +157,7 @@ class Programs:
             return [run.wanted.name]
         finally:
             self.teller.close()
-        self._finish([Ended(run, state_taken(run.method, log, checkpoint.load(keep)), log)], 1)
+        self._finish([Ended(run, checkpoint.load(keep), log)], 1)
         return []
 
     def _finish(self, ended: Sequence[Ended], together: int) -> None:
@@ -166,6 +166,7 @@ class Programs:
 
 def _onlooker(runs: Sequence[Ready]) -> Onlooker | None:
     """Who looks at the runs of one program while they train."""
+    if own := runs[0].wanted.onlooker:
+        return own
     thresholds = [judged_by(run.config["task"], run.dataset, run.method.course.balance, None) for run in runs]
-    best = best_epochs([run.method for run in runs], [run.dataset for run in runs], thresholds)
-    return runs[0].wanted.onlooker or best
+    return best_epochs([run.method for run in runs], [run.dataset for run in runs], thresholds)

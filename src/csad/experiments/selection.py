@@ -26,6 +26,7 @@ from csad.training.fit import fit
 from csad.training.log import Log
 from csad.training.stack import Alone
 from csad.training.stages import Listener
+from csad.training.watch import Onlooker
 
 LAST = "last epoch"
 HIGH = ("accuracy", "balanced_accuracy", "worst_group", "unbiased", "bias_conflicting", "auc", "auc_within", "ap", "f1")
@@ -168,15 +169,15 @@ def fit_selecting(
     log: Log,
     keep: Path | None,
     resume: bool,
-    threshold: float | None,
+    onlooker: Onlooker | None,
 ) -> None:
     """Trains a run by itself; the method then has the weights of the epoch that is taken, and so has ``keep``."""
-    best = best_epochs([method], [dataset], [threshold])
-    with tempfile.TemporaryDirectory() if best and not log.path else nullcontext() as scratch:
+    selects = bool(method.course.select_by)
+    with tempfile.TemporaryDirectory() if selects and not log.path else nullcontext() as scratch:
         own = Log(Path(scratch) / "log.jsonl") if scratch else log  # weights of epochs lie beside a log
-        fit(method, dataset, listener, way, seed=seed, log=own, keep=keep, resume=resume, onlooker=best)
+        fit(method, dataset, listener, way, seed=seed, log=own, keep=keep, resume=resume, onlooker=onlooker)
         log.lines = own.lines
-        if best is None:
+        if not selects:
             return
         if keep:
             state = state_taken(method, own, checkpoint.load(keep))

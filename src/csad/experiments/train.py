@@ -24,7 +24,7 @@ from csad.experiments.listeners import Silent, Unadvised
 from csad.experiments.outdated import put_aside, to_be_removed
 from csad.experiments.reading import OWN
 from csad.experiments.run import Run
-from csad.experiments.selection import fit_selecting, forget_epochs
+from csad.experiments.selection import best_epochs, fit_selecting, forget_epochs
 from csad.experiments.threshold import check_given, check_same, judged_by, threshold_in
 from csad.experiments.trainable import check_ready
 from csad.training import checkpoint
@@ -107,8 +107,8 @@ def train(
     if folder and again and (moved := put_aside(folder.path)):
         say(moved)
     keep = folder.checkpoint if folder else None
-    judged = judged_by(config["task"], dataset, model.course.balance, decision)
-    fit_selecting(model, dataset, hearer, way, seed=seed, log=log, keep=keep, resume=again, threshold=judged)
+    best = best_epochs([model], [dataset], [judged_by(config["task"], dataset, model.course.balance, decision)])
+    fit_selecting(model, dataset, hearer, way, seed=seed, log=log, keep=keep, resume=again, onlooker=best)
     run.result = result_of(run, dataset, plan, environment(way, model.course.precision), threshold=decision)
     if folder:
         folder.write_result(run.result)
