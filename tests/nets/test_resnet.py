@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import torch
-from resnets import SMALL, drawn, lived, norms, resnet
+from nets_alike import SMALL, assert_same, drawn, lived, norms, resnet
 from torch import Tensor, nn
 
 from csad.errors import InputError
@@ -131,15 +131,7 @@ def test_a_block_is_its_formula_in_value_and_in_gradients(
     x = drawn(2, channels, 7, 6).requires_grad_()
     weights = dict(block.named_parameters())
     theirs = slow_block(x, {**dict(block.named_buffers()), **weights}, "", stride, training=training)
-    ours = block(x)
-    torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-10)
-    inputs = (x, *weights.values())
-    for own, other in zip(
-        torch.autograd.grad(ours.square().sum(), inputs),
-        torch.autograd.grad(theirs.square().sum(), inputs),
-        strict=True,
-    ):
-        torch.testing.assert_close(own, other, rtol=1e-9, atol=1e-9)
+    assert_same(block(x), theirs, (x, *weights.values()))
 
 
 def test_the_whole_net_is_its_formula() -> None:

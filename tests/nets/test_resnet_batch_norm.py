@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import torch
-from resnets import SMALL, drawn, lived, norms, resnet
+from nets_alike import SMALL, drawn, lived, norms, resnet, with_classes
 from stacking import apart, assert_like_single, planned, stacked
 
 from csad.data.sets.toys import toy_image
@@ -62,10 +62,7 @@ def test_at_rest_a_mini_batch_is_encoded_row_by_row() -> None:
 def imagenet(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A file as torchvision's weights are, from a net of our own."""
     torch.manual_seed(4)
-    state = lived(resnet(features=0)).state_dict()
-    file = tmp_path_factory.mktemp("weights") / "imagenet.pth"
-    torch.save({**state, "fc.weight": torch.ones(1000, 512), "fc.bias": torch.ones(1000)}, file)
-    return file
+    return with_classes(lived(resnet(features=0)), "fc", 512, tmp_path_factory.mktemp("weights") / "imagenet.pth")
 
 
 @pytest.mark.parametrize(("policy", "learning"), [("auto", False), ("frozen", False), ("learns", True)])
