@@ -209,7 +209,8 @@ Written by `make docs` from `mpower-simulated-search/`; the sweeps are declared 
 `python benchmarks/search.py mpower-simulated NAME …`. Figures are those of the test people of worlds that are none of
 the tables': that of seed 100 unless a sweep names another. What a sweep does not set is as `common` has it there, or as
 `csad train mpower-simulated`. The preset `young-ill` has, of each method, the settings with the highest mean AUC, of
-all that were tried with every effect in both worlds, of seeds 100 and 101, in which the young are ill.
+all that take the last epoch and were tried with every effect in two worlds, of seeds 100 and 101, in which the young
+are ill.
 """
 
 WIKI = """# Settings tried on WIKI faces

@@ -128,6 +128,9 @@ def test_the_best_have_the_highest_mean_of_seeds_enough(choices, tmp_path):
     assert best(seeds=2) == 1
     assert best("EB2", seeds=2) == 2
     assert best(where={"debias_weight": 2.0}.items()) == 2
+    assert best(where={"debias_weight": 2.0}.items(), without=["train.average"]) == 2
+    with pytest.raises(ValueError, match="empty"):
+        best(without=["scale"])  # which all of them set
     assert best(places=2) == 1
 
 
@@ -195,6 +198,7 @@ def test_settings_where_the_young_are_ill_have_the_highest_mean_of_two_worlds_an
         over=("data.effect", "data.seed"),
         places=6,
         where=where.items(),
+        without=("train.select_by",),  # the table takes the last epoch
     )
     assert_planned("mpower-simulated", row.method, row.settings, chosen, row.preset)
 
