@@ -165,6 +165,14 @@ def test_weights_begin_as_he_has_them() -> None:
     assert torch.equal(net.last.bias, torch.zeros(256))
 
 
+def test_h_is_not_negative_unless_the_last_relu_is_left_out() -> None:
+    x = drawn(4, *SMALL, dtype=torch.float32)
+    with torch.no_grad():
+        assert lite0()(x).min() == 0
+        assert lite0(last_relu=False)(x).min() < 0
+        assert lite0(features=0, last_relu=False)(x).min() >= 0
+
+
 @pytest.fixture(scope="module")
 def imagenet(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A file as the package's is, from a net of our own."""

@@ -54,7 +54,7 @@ class EfficientNet(Resting):
         self._conv_stem = Same(channels, STEM, 3, stride=2)
         self._bn0 = _norm(STEM)
         self._blocks = nn.Sequential(*_blocks())
-        self._conv_head = Same(GROUPS[-1][-1], HEAD, 1)
+        self._conv_head = _mix(GROUPS[-1][-1], HEAD)
         self._bn1 = _norm(HEAD)
         self.last = nn.Linear(HEAD, features) if features else nn.Identity()
         # D is linear: without a ReLU before it the last layer and D would be one linear layer.
@@ -80,11 +80,11 @@ class Block(nn.Module):
         within = channels * wider
         self.widens = wider > 1
         if self.widens:
-            self._expand_conv = Same(channels, within, 1)
+            self._expand_conv = _mix(channels, within)
             self._bn0 = _norm(within)
         self._depthwise_conv = Same(within, within, kernel, stride=stride, groups=within)
         self._bn1 = _norm(within)
-        self._project_conv = Same(within, width, 1)
+        self._project_conv = _mix(within, width)
         self._bn2 = _norm(width)
         self.adds = (channels, stride) == (width, 1)
 
@@ -99,13 +99,12 @@ class Block(nn.Module):
 class Same(nn.Conv2d):
     """A convolution padded as TensorFlow does: sides / stride, rounded up, and the odd zero right and below."""
 
-    def __init__(self, channels: int, filters: int, kernel: int, stride: int = 1, groups: int = 1) -> None:
+    def __init__(self, channels: int, filters: int, kernel: int, stride: int, groups: int = 1) -> None:
         super().__init__(channels, filters, kernel, stride, groups=groups, bias=False)
 
     def forward(self, x: Tensor) -> Tensor:
         """(n, filters, height / stride, width / stride), rounded up."""
-        sides = (self._around(x.shape[3]), self._around(x.shape[2]))
-        return super().forward(nn.functional.pad(x, (*sides[0], *sides[1])))
+        return super().forward(nn.functional.pad(x, (*self._around(x.shape[3]), *self._around(x.shape[2]))))
 
     def _around(self, side: int) -> tuple[int, int]:
         """How many zeros before and after."""
@@ -123,8 +122,13 @@ def _blocks() -> list[Block]:
     return blocks
 
 
+def _mix(channels: int, width: int) -> nn.Conv2d:
+    """A convolution of 1 × 1, which needs no zeros around: not even none, for which x would be copied."""
+    return nn.Conv2d(channels, width, 1, bias=False)
+
+
 def _norm(width: int) -> nn.BatchNorm2d:
-    return nn.BatchNorm2d(width, eps=1e-3, momentum=0.01)
+    return nn.BatchNorm2d(width, eps=1e-3)
 
 
 def _bent(x: Tensor) -> Tensor:
