@@ -94,17 +94,15 @@ def _number(value):
         return value
 
 
-def best_settings(search, method, figure="", *, over=("data.setting",), seeds=1, places=1, where=(), without=()):
+def best_settings(search, method, figure="", *, over=("data.setting",), seeds=1, places=1, where=()):
     """The settings with the highest mean of a figure, or of all figures, whatever those of ``over`` are.
 
-    Those that lack one of ``where``, or set one of ``without``, or were tried with fewer seeds or other values of
-    ``over``, do not count.
+    Those that lack one of ``where``, or were tried with fewer seeds or other values of ``over``, do not count.
     """
     enough = {
         values: [run["figures"][figure] if figure else statistics.mean(run["figures"].values()) for run in made]
         for values, made in settings_tried(search, method, over).items()
         if set(values) >= set(where)
-        and dict(values).keys().isdisjoint(without)
         and len({run["place"] for run in made}) >= places
         and len({run["seed"] for run in made}) >= seeds
     }

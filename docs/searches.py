@@ -208,9 +208,11 @@ SIMULATED = """# Settings tried on simulated tapping
 Written by `make docs` from `mpower-simulated-search/`; the sweeps are declared in its `stacks.toml` and were run with
 `python benchmarks/search.py mpower-simulated NAME …`. Figures are those of the test people of worlds that are none of
 the tables': that of seed 100 unless a sweep names another. What a sweep does not set is as `common` has it there, or as
-`csad train mpower-simulated`. The preset `young-ill` has, of each method, the settings with the highest mean AUC, of
-all that take the last epoch and were tried with every effect in two worlds, of seeds 100 and 101, in which the young
-are ill.
+`csad train mpower-simulated`. The table mpower-simulated-young has, of each method and for each effect, the settings
+with the highest mean AUC, of all that take the best epoch by validation people and were tried in four worlds, of seeds
+100 to 103, in which the young are ill; the preset `young-ill` has those of the medium effect. An
+[earlier table](mpower-simulated-young-last-epoch.md) had, for all effects, the settings with the highest mean of two
+worlds, of all that take the last epoch.
 """
 
 WIKI = """# Settings tried on WIKI faces
