@@ -152,10 +152,10 @@ def results_page():
     timed = json.loads((RESULTS / "iteration.json").read_text())["environment"]
     return f"""# Results
 
-Written by `make docs` from the files beside this one. Accuracy on the test split, weights of the last epoch. Seeds
-differ in weights and in the order of mini-batches; the colours of the digits are the same in all runs (`data.seed` 0).
-We chose nothing by looking at the test split, unless a table says so; the preset `authors` has the epochs and the λ of
-the authors' code, which looks at the test split after each epoch.
+Written by `make docs` from the files beside this one. Figures of the test split with the weights of the last epoch,
+where a table says nothing else. Seeds differ in weights and in the order of mini-batches; the colours of the digits are
+the same in all runs (`data.seed` 0). We chose nothing by looking at the test split, unless a table says so; the preset
+`authors` has the epochs and the λ of the authors' code, which looks at the test split after each epoch.
 
 Which of the paper's claims about Colored MNIST these files bear out: [claims.md](claims.md).{made_tables()}
 
