@@ -24,3 +24,8 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> InputError:
     near = get_close_matches(name, names, n=1, cutoff=0.5)
     nearest = f" Nearest: {near[0]}." if near else ""
     return InputError(f"No {kind} is called '{name}'.{nearest} Known: {', '.join(names) or 'none'}.")
+
+
+def unreadable(what: object, error: OSError) -> InputError:
+    """An error that says why the system could not read a file, and what to look at."""
+    return InputError(f"{what} cannot be read: {error.strerror or error}; check its path and your rights to it.")

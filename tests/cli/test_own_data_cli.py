@@ -139,7 +139,7 @@ def test_a_comma_in_the_name_of_a_column_makes_no_sweep(here: Path) -> None:
         (["people.csv", *ROLES, "--images", "faces"], "--images says where pictures lie: give --image COLUMN too"),
         (["people.csv", *ROLES, "--image", "city"], "--drop means nothing with --image, as x is made of pictures"),
         (["people.csv", *ROLES, "--set", "data.size=32"], "No setting of data is called 'size'"),
-        (["nobody.csv", *ROLES], "nobody.csv cannot be read: No such file or directory."),
+        (["nobody.csv", *ROLES], "nobody.csv cannot be read: No such file or directory; check its path"),
     ],
 )
 def test_what_cannot_be_is_one_sentence_and_nothing_is_written(here: Path, words: list[str], says: str) -> None:

@@ -108,7 +108,7 @@ def nothing(here: Path) -> None:
     [
         (["new.csv"], "Column 'hours' is not in new.csv. Nearest: hourss.", without("hours")),
         (["new.csv", "--id", "whom"], "Column 'whom' is not in new.csv. Nearest: who.", nothing),
-        (["gone.csv"], "gone.csv cannot be read: No such file or directory.", nothing),
+        (["gone.csv"], "gone.csv cannot be read: No such file or directory; check its path", nothing),
         (["new.xlsx"], "new.xlsx cannot be read: give a table (.csv, .parquet), or an .npz file", nothing),
         (["new.csv", "--out", "new.csv", "--force"], "new.csv is the file that is read", nothing),
         (["new.csv", "--out", "p.parquet"], "Predictions are written as CSV: give --out a name that ends", nothing),

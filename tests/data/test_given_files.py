@@ -79,4 +79,6 @@ def test_a_missing_column_is_told_with_the_nearest_name(tmp_path: Path) -> None:
         table["gendr"]
     with pytest.raises(InputError, match=r"^Column 'xyz' is not in .*people\.csv\.$"):
         table["xyz"]
-    assert str(table.wrong("age", 0, "a word")).endswith("has '36' as age in line 2 where a word is wanted.")
+    assert str(table.wrong("age", 0, "a word")).endswith(
+        "has '36' as age in line 2 where a word is wanted; download it again or remove it."
+    )

@@ -174,7 +174,8 @@ def test_a_disk_that_fails_is_told_and_does_not_make_a_picture_broken(
     source = as_folder(tmp_path / "p", pictures(3))
     with monkeypatch.context() as patched:
         patched.setattr(Path, "read_bytes", failing)
-        with pytest.raises(InputError, match=r"^Image 'faces/0000.png' cannot be read: Input/output error\.$"):
+        said = r"^Image 'faces/0000.png' cannot be read: Input/output error; check its path and your rights to it\.$"
+        with pytest.raises(InputError, match=said):
             read_images(source, list(pictures(3)), size=4)
     assert len(read_images(source, list(pictures(3)), size=4).kept) == 3
 

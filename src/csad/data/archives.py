@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Protocol
 
-from csad.errors import InputError
+from csad.errors import InputError, unreadable
 
 BROKEN = (OSError, EOFError, zipfile.BadZipFile, tarfile.TarError, zlib.error)  # what an archive may fail with
 MOST_BYTES = 2**28  # no image that anyone trains on is larger, and a small archive can hold what fills all memory
@@ -47,7 +47,7 @@ def stamp(source: Path, names: Sequence[str], what: str = "images") -> str:
             return f"{source.resolve()} {facts.st_size} {facts.st_mtime_ns}"
         found = [_facts(source / name) for name in names]
     except OSError as error:
-        raise InputError(f"The {what} {source} cannot be read: {error.strerror or error}.") from error
+        raise unreadable(f"The {what} {source}", error) from error
     _check_missing(source, [name for name, facts in zip(names, found, strict=True) if not facts], len(names), what)
     return f"{source.resolve()} {' '.join(found)}"
 
@@ -96,7 +96,7 @@ def _check_missing(source: Path, missing: Sequence[str], total: int, what: str) 
 
 def _unreadable(source: Path, error: Exception) -> InputError:
     if isinstance(error, OSError) and error.errno:
-        return InputError(f"{source} cannot be read: {error.strerror}.")
+        return unreadable(source, error)
     return InputError(f"{source} is cut short or not what its name says ({error}): download it again.")
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from csad.data.archives import Archive
 from csad.data.image_cache import BROKEN, WAITS, ImageCache
 from csad.data.progress import Progress
-from csad.errors import InputError
+from csad.errors import InputError, unreadable
 
 THREADS = min(16, os.cpu_count() or 1)  # Pillow lets other threads run while it decodes and resizes
 PIECE = 2**26  # bytes of pixels, at most, between two times that all is saved
@@ -79,7 +79,7 @@ def _row(job: tuple[Decoder, str, Callable[[], bytes]]) -> NDArray[np.uint8] | N
         if error.errno is None:  # Pillow's own
             return None
         # The disk's fault, not the image's: another time it may go well.
-        raise InputError(f"Image '{name}' cannot be read: {error.strerror}.") from error
+        raise unreadable(f"Image '{name}'", error) from error
     except Exception:  # Pillow's many readers have no error in common
         return None
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from csad.errors import InputError
+from csad.data.given_files import damaged
+from csad.data.places import cache_folder, data_folder
+from csad.errors import InputError, unreadable
 
 PATIENCE = (5, 30)  # seconds to connect, seconds between two pieces
 
@@ -21,21 +22,11 @@ def find_or_fetch(
     Under the data root (``CSAD_DATA`` where None) a file may lie in ``folder`` or beside it, as distributed
     and then with the right checksum, or without its .gz. The cache is ``CSAD_CACHE``, else the system's.
     """
-    root = _root(data_root)
+    root = data_folder(data_root)
     return {
         name: _under(root, folder, name, sha256) or _cached(name, sha256, folder, mirrors)
         for name, sha256 in files.items()
     }
-
-
-def _root(data_root: Path | None) -> Path | None:
-    named = data_root or os.environ.get("CSAD_DATA")
-    if not named:
-        return None
-    root = Path(named).expanduser()
-    if not root.is_dir():
-        raise InputError(f"The data folder {root} does not exist, or is no folder: mend --data-root or CSAD_DATA.")
-    return root
 
 
 def _under(root: Path | None, folder: str, name: str, sha256: str) -> Path | None:
@@ -52,9 +43,9 @@ def _under(root: Path | None, folder: str, name: str, sha256: str) -> Path | Non
 
 def _check(path: Path, sha256: str) -> None:
     if _sha256(path) != sha256:
-        raise InputError(
-            f"{path} ({path.stat().st_size:,} bytes) is not the file as it is distributed: its checksum "
-            "differs, so it is cut short or changed; download it again or remove it."
+        size = f"{path.stat().st_size:,} bytes"
+        raise damaged(
+            path, f"({size}) is not the file as it is distributed, by its checksum: it is cut short or changed"
         )
 
 
@@ -63,12 +54,12 @@ def _sha256(path: Path) -> str:
         with path.open("rb") as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}.") from error
+        raise unreadable(path, error) from error
 
 
 def _cached(name: str, sha256: str, folder: str, mirrors: tuple[str, ...]) -> Path:
     by_hand = f"put it into FOLDER/{folder} by hand and give --data-root FOLDER or set CSAD_DATA=FOLDER"
-    place = _cache(name, by_hand) / folder
+    place = cache_folder() / folder
     if (place / name).is_file() and _sha256(place / name) == sha256:
         return place / name
     try:
@@ -87,11 +78,6 @@ def _cached(name: str, sha256: str, folder: str, mirrors: tuple[str, ...]) -> Pa
         except (OSError, ValueError) as error:
             failures.append(f"{url} ({_reason(error)})")
     raise InputError(f"{name} could not be fetched from {', '.join(failures)}: {by_hand}.")
-
-
-def _cache(name: str, by_hand: str) -> Path:
-    named = os.environ.get("CSAD_CACHE")
-    return Path(named or _pooch(name, by_hand).os_cache("csad")).expanduser()
 
 
 def _pooch(name: str, by_hand: str) -> Any:

@@ -1,16 +1,19 @@
-"""Files that a user has to bring, because they cannot be fetched: where they lie, and what a CSV file holds."""
+"""Files that others distribute and a user has to bring: where they lie, what a CSV file holds, what is wrong."""
 
 from __future__ import annotations
 
 import csv
-import os
 import reprlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 
-from csad.errors import InputError
+import numpy as np
+from numpy.typing import NDArray
+
+from csad.data.places import data_folder
+from csad.errors import InputError, unreadable
 
 BLANK = ("", "na", "nan", "none", "null")  # words, in small letters, for a value that is missing
 
@@ -22,10 +25,7 @@ def find_given(
 
     Each is a tuple of the names it may have. All that is not there is told at once, and ``source``, where to get it.
     """
-    named = data_root or os.environ.get("CSAD_DATA")
-    root = Path(named).expanduser() if named else None
-    if root is not None and not root.is_dir():
-        raise InputError(f"The data folder {root} does not exist, or is no folder: mend --data-root or CSAD_DATA.")
+    root = data_folder(data_root)
     places = [] if root is None else [root / folder, root]
     found = [_first(place / name for name in names for place in places) for names in wanted]
     missing = [" or ".join(names) for names, path in zip(wanted, found, strict=True) if path is None]
@@ -56,10 +56,18 @@ class Table:
             raise InputError(f"Column '{column}' is not in {self.path}.{nearest}")
         return self.columns[column]
 
+    def codes(self, column: str, words: Sequence[str]) -> NDArray[np.int64]:
+        """The place of each row's word in ``words``, the only ones that the column may have."""
+        code = {word: place for place, word in enumerate(words)}
+        for row, word in enumerate(self[column]):
+            if word not in code:
+                raise self.wrong(column, row, f"one of {', '.join(words)}")
+        return np.array([code[word] for word in self[column]], dtype=np.int64)
+
     def wrong(self, column: str, row: int, wanted: str) -> InputError:
         """An error about one cell: where it stands, what is there, what is wanted."""
         shown = reprlib.repr(self.columns[column][row])
-        return InputError(f"{self.path} has {shown} as {column} in line {self.lines[row]} where {wanted} is wanted.")
+        return damaged(self.path, f"has {shown} as {column} in line {self.lines[row]} where {wanted} is wanted")
 
 
 def read_csv(path: Path) -> Table:
@@ -70,15 +78,18 @@ def read_csv(path: Path) -> Table:
             header = [name.strip() for name in next(reader, [])]
             rows = [(reader.line_num, [word.strip() for word in row]) for row in reader if any(map(str.strip, row))]
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}.") from error
+        raise unreadable(path, error) from error
     except csv.Error as error:
         raise InputError(f"{path} is not a CSV file: {error}.") from error
     for line, row in rows:
         if len(row) != len(header):
-            raise InputError(
-                f"{path} has {len(row)} values in line {line} where its header names {len(header)} columns."
-            )
+            raise damaged(path, f"has {len(row)} values in line {line} where its header names {len(header)} columns")
     if not rows:
-        raise InputError(f"{path} holds no rows.")
+        raise damaged(path, "holds no rows")
     columns = {name: [row[place] for _, row in rows] for place, name in enumerate(header)}
     return Table(path, columns, [line for line, _ in rows])
+
+
+def damaged(path: Path, what: str) -> InputError:
+    """An error about a file that is not as it is distributed."""
+    return InputError(f"{path} {what}; download it again or remove it.")

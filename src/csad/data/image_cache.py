@@ -20,17 +20,6 @@ FORMAT = "1"  # of the files here and of how images become pixels: another one i
 WAITS, KEPT, BROKEN = 0, 1, 2  # what is known of an image
 
 
-def cache_folder() -> Path:
-    """The folder images in ``CSAD_CACHE``, else in the system's cache of csad."""
-    if named := os.environ.get("CSAD_CACHE"):
-        return Path(named).expanduser() / "images"
-    try:
-        import pooch
-    except ImportError:  # it is needed for downloads alone
-        return Path.home() / ".cache" / "csad" / "images"
-    return Path(pooch.os_cache("csad")) / "images"
-
-
 def fingerprint(*words: str) -> str:
     """A short word that other words would not have."""
     found = hashlib.sha256(FORMAT.encode())

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from csad.data.archives import check_names, open_archive, stamp
 from csad.data.decoding import Decoder, decode_all
-from csad.data.image_cache import BROKEN, KEPT, ImageCache, cache_folder, fingerprint
+from csad.data.image_cache import BROKEN, KEPT, ImageCache, fingerprint
+from csad.data.places import cache_folder
 from csad.errors import InputError
 
 TOLERATED = 0.01  # the share of images that may be broken
@@ -62,14 +63,13 @@ def read_parts(
     *,
     size: int,
     crop: float | tuple[float, ...] = 1.0,
-    cache: Path | None = None,
 ) -> dict[str, Images]:
     """The images of several lists of names, such as those of splits; ``kept`` counts within each list.
 
     They lie in one file, list after list, so that each is a stretch of it and nothing is copied into memory.
     """
     names = [name for part in parts.values() for name in part]
-    whole = read_images(source, names, size=size, crop=crop, cache=cache)
+    whole = read_images(source, names, size=size, crop=crop)
     ends = itertools.accumulate(map(len, parts.values()), initial=0)
     found = {}
     for (part, own), (start, end) in zip(parts.items(), itertools.pairwise(ends), strict=True):
@@ -101,7 +101,7 @@ def _cache(source: Path, names: Sequence[str], decoder: Decoder, folder: Path | 
         raise InputError(f"No image of {source} is asked for: give at least one name.")
     key = fingerprint(stamp(source, names), repr(decoder), *names)
     title = f"{source.resolve().name.split('.')[0]}-{decoder.size}px-{key}"
-    return ImageCache((folder or cache_folder()) / title, len(names), (3, decoder.size, decoder.size))
+    return ImageCache((folder or cache_folder() / "images") / title, len(names), (3, decoder.size, decoder.size))
 
 
 def _decode(source: Path, names: Sequence[str], decoder: Decoder, cache: ImageCache) -> None:

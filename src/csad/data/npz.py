@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csad.errors import InputError
+from csad.errors import InputError, unreadable
 
 
 def read_npz(path: Path) -> dict[str, NDArray[Any]]:
@@ -26,7 +26,7 @@ def read_npz(path: Path) -> dict[str, NDArray[Any]]:
     except InputError:
         raise
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}.") from error
+        raise unreadable(path, error) from error
     except (ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as error:
         what = "holds Python objects" if "Object arrays" in str(error) else "is not an .npz file"
         raise InputError(f"{path} {what}: write plain arrays x, y and b with numpy.savez.") from error

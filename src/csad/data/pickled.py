@@ -13,7 +13,8 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from csad.errors import InputError
+from csad.data.given_files import damaged
+from csad.errors import InputError, unreadable
 
 PLAIN = re.compile(r"[biufSU]\d+|O8?")  # whole numbers, floats, bytes, words, objects
 ARRAYS = ("_reconstruct", "scalar")
@@ -33,11 +34,11 @@ def read_objects(path: Path) -> Any:
             found: _Array = _Reader(stream, encoding="latin1").load()  # Python 2 wrote words as bytes
             return found if found.shape else found[0]
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}.") from error
+        raise unreadable(path, error) from error
     except _Refused as error:
         raise InputError(f"{path} asks for {error}, which lists of photos have no use for: it is not read.") from error
     except Exception as error:  # a damaged pickle fails with whatever its bytes mean
-        raise InputError(f"{path} is not a whole .npy file of plain values; download it again or remove it.") from error
+        raise damaged(path, "is not a whole .npy file of plain values") from error
 
 
 def _skip_header(stream: BinaryIO) -> None:

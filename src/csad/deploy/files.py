@@ -16,7 +16,7 @@ from csad.data.tables.files import is_table_file, read_table_file
 from csad.data.tables.preparation import Preparation
 from csad.deploy.model import Model, softmax
 from csad.deploy.predictions import ROW, Predictions, check_id, ids_of, row_numbers
-from csad.errors import InputError
+from csad.errors import InputError, unreadable
 
 if TYPE_CHECKING:
     from csad.data.tables.preparations import FilePreparation
@@ -108,7 +108,7 @@ def _read_npy(file: Path) -> NDArray[Any]:
         with file.open("rb") as stream:
             found = np.lib.format.read_array(stream, allow_pickle=False)
     except OSError as error:
-        raise InputError(f"{file} cannot be read: {error.strerror or error}.") from error
+        raise unreadable(file, error) from error
     except (ValueError, EOFError) as error:
         raise InputError(f"{file} is no .npy file of numbers: write it with numpy.save.") from error
     return found

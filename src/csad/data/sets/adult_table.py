@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import functools
 import reprlib
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from csad.errors import InputError
+from csad.data import given_files
+from csad.data.given_files import damaged
+from csad.errors import unreadable
 
 HEADER = "|1x3 Cross validator"  # the first line of adult.test; adult.data has none
 FIELDS = (
@@ -61,7 +63,7 @@ def read_table(data: Path, test: Path) -> Table:
     try:
         stamps = tuple((path, path.stat().st_mtime_ns) for path in (data, test))
     except OSError as error:
-        raise InputError(f"{error.filename} cannot be read: {error.strerror or error}.") from error
+        raise unreadable(error.filename, error) from error
     return _read_both(stamps)
 
 
@@ -78,15 +80,16 @@ def read_file(path: Path, header: str = "") -> Table:
     try:
         # Latin-1 has a character for every byte: a strange one is told like any other value that is not known.
         with path.open(encoding="latin-1") as stream:
-            rows = _rows(path, header, enumerate(stream, 1))
+            words = _words(path, header, enumerate(stream, 1))
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}.") from error
-    return rows.table()
+        raise unreadable(path, error) from error
+    return Table(np.concatenate(list(_columns(words)), axis=1), words.codes("income", INCOMES))
 
 
-def _rows(path: Path, header: str, lines: enumerate[str]) -> _Rows:
+def _words(path: Path, header: str, lines: enumerate[str]) -> given_files.Table:
+    """The words by field, of rows with a known native country and occupation."""
     if header and (first := next(lines, (1, ""))[1].strip()) != header:
-        raise _broken(path, f"starts with {reprlib.repr(first)} where the line '{header}' is wanted")
+        raise damaged(path, f"starts with {reprlib.repr(first)} where the line '{header}' is wanted")
     numbers, rows = [], []
     country, occupation = FIELDS.index("native-country"), FIELDS.index("occupation")
     for number, line in lines:
@@ -95,50 +98,27 @@ def _rows(path: Path, header: str, lines: enumerate[str]) -> _Rows:
         values = [value.strip() for value in line.split(",")]
         if len(values) != len(FIELDS):
             columns = f"{len(values)} column{'s' * (len(values) > 1)}"
-            raise _broken(path, f"has {columns} in line {number} where {len(FIELDS)} are wanted")
+            raise damaged(path, f"has {columns} in line {number} where {len(FIELDS)} are wanted")
         if "?" not in (values[country], values[occupation]):
             numbers.append(number)
-            rows.append(values)
+            rows.append([*values[:-1], values[-1].removesuffix(".")])  # adult.test ends lines with a dot
     if not rows:
-        raise _broken(path, "has no row with a known native country and occupation")
-    return _Rows(path, numbers, dict(zip(FIELDS, zip(*rows, strict=True), strict=True)))
+        raise damaged(path, "has no row with a known native country and occupation")
+    return given_files.Table(path, dict(zip(FIELDS, map(list, zip(*rows, strict=True)), strict=True)), numbers)
 
 
-@dataclass(frozen=True)
-class _Rows:
-    """The words of a file by field, and the line in which each row stands."""
-
-    path: Path
-    lines: list[int]
-    words: dict[str, tuple[str, ...]]
-
-    def table(self) -> Table:
-        parts = [self.numbers(field)[:, None] for field in NUMBERS]
-        for field, kinds in KINDS.items():
-            parts.append(np.eye(len(kinds), dtype=np.float32)[self.codes(field, self.words[field], kinds)])
-        for field, kinds in FLAGS.items():
-            last = self.codes(field, self.words[field], kinds) == len(kinds) - 1
-            parts.append(last[:, None].astype(np.float32))
-        incomes = tuple(word.removesuffix(".") for word in self.words["income"])  # adult.test ends lines with a dot
-        return Table(np.concatenate(parts, axis=1), self.codes("income", incomes, INCOMES))
-
-    def numbers(self, field: str) -> NDArray[np.float32]:
-        for row, word in enumerate(self.words[field]):
-            if not word.isdecimal() or len(word) > MOST_DIGITS:
-                raise self.wrong(field, row, f"a whole number of at most {MOST_DIGITS} digits")
-        return np.array([int(word) for word in self.words[field]], dtype=np.float32)
-
-    def codes(self, field: str, words: tuple[str, ...], kinds: tuple[str, ...]) -> NDArray[np.int64]:
-        code = {kind: place for place, kind in enumerate(kinds)}
-        for row, word in enumerate(words):
-            if word not in code:
-                raise self.wrong(field, row, f"one of {', '.join(kinds)}")
-        return np.array([code[word] for word in words], dtype=np.int64)
-
-    def wrong(self, field: str, row: int, wanted: str) -> InputError:
-        shown = reprlib.repr(self.words[field][row])
-        return _broken(self.path, f"has {shown} as {field} in line {self.lines[row]} where {wanted} is wanted")
+def _columns(words: given_files.Table) -> Iterator[NDArray[np.float32]]:
+    """What stands for each field (n, columns), in the order of COLUMNS."""
+    for field in NUMBERS:
+        yield _numbers(words, field)[:, None]
+    for field, kinds in KINDS.items():
+        yield np.eye(len(kinds), dtype=np.float32)[words.codes(field, kinds)]
+    for field, kinds in FLAGS.items():
+        yield (words.codes(field, kinds) == len(kinds) - 1)[:, None].astype(np.float32)
 
 
-def _broken(path: Path, what: str) -> InputError:
-    return InputError(f"{path} {what}; download it again or remove it.")
+def _numbers(words: given_files.Table, field: str) -> NDArray[np.float32]:
+    for row, word in enumerate(words[field]):
+        if not word.isdecimal() or len(word) > MOST_DIGITS:
+            raise words.wrong(field, row, f"a whole number of at most {MOST_DIGITS} digits")
+    return np.array([int(word) for word in words[field]], dtype=np.float32)

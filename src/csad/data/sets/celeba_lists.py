@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from csad.errors import InputError, unknown
+from csad.data.given_files import damaged
+from csad.errors import unknown, unreadable
 
 ATTRIBUTES = 40
 VALUES = {"-1": 0, "1": 1}
@@ -31,10 +32,10 @@ def read_lists(attributes: Path, partition: Path, wanted: Sequence[str]) -> Face
     names, values = read_attributes(attributes, wanted)
     parts = read_partition(partition)
     if missing := [name for name in names if name not in parts]:
-        raise _broken(partition, f"lacks {len(missing):,} images of {attributes.name}, the first is '{missing[0]}'")
+        raise damaged(partition, f"lacks {len(missing):,} images of {attributes.name}, the first is '{missing[0]}'")
     if len(parts) > len(names):
         extra = next(iter(parts.keys() - set(names)))
-        raise _broken(attributes, f"lacks {len(parts) - len(names):,} images of {partition.name}, as '{extra}'")
+        raise damaged(attributes, f"lacks {len(parts) - len(names):,} images of {partition.name}, as '{extra}'")
     return Faces(names, values, np.array([parts[name] for name in names], dtype=np.int64))
 
 
@@ -50,10 +51,10 @@ def read_attributes(path: Path, wanted: Sequence[str]) -> tuple[list[str], NDArr
     for number, words in lines:
         if len(words) != ATTRIBUTES + 1:
             wrong = f"{len(words)} words in line {number} where a name and {ATTRIBUTES} values are wanted"
-            raise _broken(path, f"has {wrong}")
+            raise damaged(path, f"has {wrong}")
         found[words[0]] = [_code(path, number, words[place], VALUES) for place in places]
     if len(found) != count:
-        raise _broken(path, f"has {len(found):,} images where its first line says {count:,}")
+        raise damaged(path, f"has {len(found):,} images where its first line says {count:,}")
     return list(found), np.array(list(found.values()), dtype=np.int64).reshape(len(found), len(places))
 
 
@@ -67,7 +68,7 @@ def read_partition(path: Path) -> dict[str, int]:
     found: dict[str, int] = {}
     for number, words in _lines(path):
         if len(words) != 2:
-            raise _broken(path, f"has {len(words)} words in line {number} where a name and a part are wanted")
+            raise damaged(path, f"has {len(words)} words in line {number} where a name and a part are wanted")
         found[words[0]] = _code(path, number, words[1], PARTS)
     return found
 
@@ -76,10 +77,10 @@ def _head(path: Path, lines: Iterator[Line]) -> tuple[int, list[str]]:
     """How many images there are, and the names of their attributes: the first two lines of list_attr_celeba.txt."""
     count = " ".join(next(lines, (1, []))[1])
     if not count.isdecimal():
-        raise _broken(path, f"starts with {reprlib.repr(count)} where the number of images is wanted")
+        raise damaged(path, f"starts with {reprlib.repr(count)} where the number of images is wanted")
     header = next(lines, (2, []))[1]
     if len(set(header)) != ATTRIBUTES or len(header) != ATTRIBUTES:
-        raise _broken(path, f"has {len(header)} words in line 2 where the names of {ATTRIBUTES} attributes are wanted")
+        raise damaged(path, f"has {len(header)} words in line 2 where the names of {ATTRIBUTES} attributes are wanted")
     return int(count), header
 
 
@@ -90,15 +91,11 @@ def _lines(path: Path) -> Iterator[Line]:
         with path.open(encoding="latin-1") as stream:
             yield from ((number, words) for number, line in enumerate(stream, 1) if (words := line.split()))
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}.") from error
+        raise unreadable(path, error) from error
 
 
 def _code(path: Path, number: int, word: str, codes: dict[str, int]) -> int:
     if word not in codes:
         wanted = " or ".join(codes)
-        raise _broken(path, f"has {reprlib.repr(word)} in line {number} where {wanted} is wanted")
+        raise damaged(path, f"has {reprlib.repr(word)} in line {number} where {wanted} is wanted")
     return codes[word]
-
-
-def _broken(path: Path, what: str) -> InputError:
-    return InputError(f"{path} {what}; download it again or remove it.")

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from csad.errors import InputError
+from csad.data.given_files import damaged
+from csad.errors import unreadable
 
 NUMBERS = ("dob", "photo_taken", "gender", "face_score", "second_face_score")
 FIELDS = ("full_path", *NUMBERS)
@@ -47,12 +48,12 @@ def read_faces(path: Path, name: str) -> Faces:
     record = _record(path, name)
     missing = [field for field in FIELDS if field not in record.dtype.names]
     if missing:
-        raise _broken(path, f"has no {', '.join(missing)} in its '{name}'")
+        raise damaged(path, f"has no {', '.join(missing)} in its '{name}'")
     paths = _paths(path, record["full_path"])
     columns = {field: _numbers(path, field, record[field]) for field in NUMBERS}
     for field, values in columns.items():
         if len(values) != len(paths):
-            raise _broken(path, f"has {len(paths):,} paths but {len(values):,} values of {field}")
+            raise damaged(path, f"has {len(paths):,} paths but {len(values):,} values of {field}")
     age = ages(columns["dob"], columns["photo_taken"])
     return Faces(paths, columns["gender"], age, columns["face_score"], columns["second_face_score"])
 
@@ -91,19 +92,19 @@ def _record(path: Path, name: str) -> Any:
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}.") from error
+        raise unreadable(path, error) from error
     try:
         _check_packed(data)
         loaded = loadmat(io.BytesIO(data), variable_names=[name])
     except NotImplementedError as error:
-        raise _broken(path, "is a MATLAB 7.3 file, where the version 5 that is distributed is wanted") from error
+        raise damaged(path, "is a MATLAB 7.3 file, where the version 5 that is distributed is wanted") from error
     except Exception as error:  # on a damaged file SciPy fails with whatever its parser ran into
-        raise _broken(path, "is not a whole MATLAB file of version 5") from error
+        raise damaged(path, "is not a whole MATLAB file of version 5") from error
     if name not in loaded:
-        raise _broken(path, f"has no variable '{name}'")
+        raise damaged(path, f"has no variable '{name}'")
     value = loaded[name]
     if getattr(value, "dtype", None) is None or value.dtype.names is None or value.size != 1:
-        raise _broken(path, f"has a '{name}' that is not one struct")
+        raise damaged(path, f"has a '{name}' that is not one struct")
     return value.reshape(-1)[0]
 
 
@@ -120,20 +121,16 @@ def _check_packed(data: bytes) -> None:
 
 def _numbers(path: Path, field: str, values: Any) -> NDArray[np.float64]:
     if not isinstance(values, np.ndarray) or values.dtype.kind not in "biuf":
-        raise _broken(path, f"has a {field} that is not numbers")
+        raise damaged(path, f"has a {field} that is not numbers")
     return values.reshape(-1).astype(np.float64)
 
 
 def _paths(path: Path, cells: Any) -> NDArray[np.object_]:
     if not isinstance(cells, np.ndarray) or cells.dtype != object or cells.size == 0:
-        raise _broken(path, "has a full_path that is not a list of words")
+        raise damaged(path, "has a full_path that is not a list of words")
     words = np.empty(cells.size, dtype=object)
     for row, cell in enumerate(cells.reshape(-1)):
         if not isinstance(cell, np.ndarray) or cell.dtype.kind != "U" or cell.size != 1:
-            raise _broken(path, f"has a full_path that is not a word in row {row}")
+            raise damaged(path, f"has a full_path that is not a word in row {row}")
         words[row] = cell.item()
     return words
-
-
-def _broken(path: Path, what: str) -> InputError:
-    return InputError(f"{path} {what}; download it again or remove it.")

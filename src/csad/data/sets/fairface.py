@@ -51,7 +51,7 @@ def fairface(
     check_share(validation)
     images, labels = find_given(FILES, "fairface", HOME, data_root)
     table = read_csv(labels)
-    y, b = _codes(table, "gender", GENDERS), _codes(table, "age", (*BANDS, BETWEEN))
+    y, b = table.codes("gender", GENDERS), table.codes("age", (*BANDS, BETWEEN))
     rows = _divide(table, y, b, setting)
     names = {split: [table["file"][i] for i in chosen] for split, chosen in rows.items()}
     splits = {}
@@ -92,11 +92,3 @@ def _parts(table: Table) -> Rows:
             raise table.wrong("file", row, "an image that no other line has")
         seen.add(name)
     return np.array([name.startswith("val/") for name in names], dtype=np.int64)
-
-
-def _codes(table: Table, column: str, words: tuple[str, ...]) -> Rows:
-    code = {word: place for place, word in enumerate(words)}
-    for row, word in enumerate(table[column]):
-        if word not in code:
-            raise table.wrong(column, row, f"one of {', '.join(words)}")
-    return np.array([code[word] for word in table[column]], dtype=np.int64)

@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from csad.errors import InputError
+from csad.data.given_files import damaged
+from csad.errors import unreadable
 
 UNSIGNED_BYTES = 8  # the type code in an idx file's third byte
 MOST_BYTES = 2**30
-ADVICE = "download it again or remove it"
 
 
 def read_idx(path: Path, shape: tuple[int | None, ...]) -> NDArray[np.uint8]:
@@ -28,34 +28,30 @@ def read_idx(path: Path, shape: tuple[int | None, ...]) -> NDArray[np.uint8]:
             magic = stream.read(4)
             if len(magic) < 4 or magic[:3] != bytes((0, 0, UNSIGNED_BYTES)):
                 found = magic.hex(" ") or "nothing"
-                raise _broken(path, f"is no idx file of bytes: it starts with {found} instead of 00 00 08")
+                raise damaged(path, f"is no idx file of bytes: it starts with {found} instead of 00 00 08")
             head = stream.read(4 * magic[3])
             found_shape = tuple(int.from_bytes(head[k : k + 4]) for k in range(0, len(head), 4))
             if len(head) < 4 * magic[3]:
-                raise _broken(path, "is cut short within its header")
+                raise damaged(path, "is cut short within its header")
             if not _fits(found_shape, shape):
                 wanted = ", ".join("any" if length is None else str(length) for length in shape)
-                raise _broken(path, f"has shape {found_shape} where ({wanted}) is wanted")
+                raise damaged(path, f"has shape {found_shape} where ({wanted}) is wanted")
             size = math.prod(found_shape)
             if size > MOST_BYTES:
-                raise _broken(path, f"claims {size:,} bytes; at most {MOST_BYTES:,} are read")
+                raise damaged(path, f"claims {size:,} bytes; at most {MOST_BYTES:,} are read")
             data = bytearray(stream.read(size))
             if len(data) < size:
-                raise _broken(path, f"is cut short: it holds {len(data):,} of {size:,} bytes")
+                raise damaged(path, f"is cut short: it holds {len(data):,} of {size:,} bytes")
             if stream.read(1):
-                raise _broken(path, f"is too long: more follows after its {size:,} bytes")
+                raise damaged(path, f"is too long: more follows after its {size:,} bytes")
     except gzip.BadGzipFile as error:
-        raise _broken(path, "ends in .gz but is not a whole gzip file") from error
+        raise damaged(path, "ends in .gz but is not a whole gzip file") from error
     except (EOFError, zlib.error) as error:
-        raise _broken(path, "is cut short or damaged: its gzip data break off") from error
+        raise damaged(path, "is cut short or damaged: its gzip data break off") from error
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}.") from error
+        raise unreadable(path, error) from error
     return np.frombuffer(data, dtype=np.uint8).reshape(found_shape)
 
 
 def _fits(found: tuple[int, ...], wanted: tuple[int | None, ...]) -> bool:
     return len(found) == len(wanted) and all(w in (None, f) for f, w in zip(found, wanted, strict=True))
-
-
-def _broken(path: Path, what: str) -> InputError:
-    return InputError(f"{path} {what}; {ADVICE}.")

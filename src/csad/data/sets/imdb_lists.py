@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from csad.data.given_files import damaged
 from csad.data.pickled import read_objects
 from csad.data.sets.face_metadata import Photos
-from csad.errors import InputError
 
 LABELS, PARTS = "imdb_age_gender.npy", "imdb_split.npy"
 
@@ -20,24 +20,24 @@ def read_lists(labels: Path, parts: Path) -> Photos:
     lists = _dict(parts)
     for name in ("train_list", "test_list"):
         if not isinstance(lists.get(name), list):
-            raise InputError(f"{parts} has no list called {name}; download it again or remove it.")
+            raise damaged(parts, f"has no list called {name}")
     train, test = ([_text(path) for path in lists[name]] for name in ("train_list", "test_list"))
     paths = np.array([*train, *test], dtype=object)
     if len(set(paths)) < len(paths):
-        raise InputError(f"{parts} lists a photo twice; download it again or remove it.")
+        raise damaged(parts, "lists a photo twice")
     try:
         male, age = (np.array([int(known[path][key]) for path in paths]) for key in ("gender", "age"))
     except (KeyError, TypeError, ValueError, OverflowError) as error:
-        raise InputError(f"{labels} does not tell the age and gender of every photo in {parts}.") from error
+        raise damaged(labels, f"does not tell the age and gender of every photo in {parts}") from error
     if not np.isin(male, (0, 1)).all():
-        raise InputError(f"{labels} has a gender that is neither 0 nor 1; download it again or remove it.")
+        raise damaged(labels, "has a gender that is neither 0 nor 1")
     return Photos(paths, male.astype(np.int64), age.astype(np.int64), np.arange(len(paths)) >= len(train))
 
 
 def _dict(path: Path) -> dict[Any, Any]:
     found = read_objects(path)
     if not isinstance(found, dict):
-        raise InputError(f"{path} does not hold a dict; download it again or remove it.")
+        raise damaged(path, "does not hold a dict")
     return found
 
 

@@ -57,7 +57,7 @@ def tapping_park(
     table = read_csv(find_given([(FILE,)], "parkinson", SOURCE, data_root)[0])
     for column in NEVER_INPUTS:
         table[column]  # all must be there: under another name one of them would become an input
-    y, years = _codes(table, "diagnosed", DIAGNOSES), _numbers(table, "age", needed=True)
+    y, years = table.codes("diagnosed", DIAGNOSES), _numbers(table, "age", needed=True)
     bands = np.digitize(years, EDGES)
     first, person = np.unique(table["participant"], return_index=True, return_inverse=True)[1:]
     cells = bands[first] * len(DIAGNOSES) + y[first]
@@ -90,14 +90,6 @@ def _tested(table: Table, cells: Whole) -> list[int]:
     return [int(count) for count in counts]
 
 
-def _codes(table: Table, column: str, kinds: tuple[str, ...]) -> Whole:
-    code = {kind: place for place, kind in enumerate(kinds)}
-    for row, word in enumerate(table[column]):
-        if word not in code:
-            raise table.wrong(column, row, f"one of {', '.join(kinds)}")
-    return np.array([code[word] for word in table[column]], dtype=np.int64)
-
-
 def _numbers(table: Table, column: str, *, needed: bool = False) -> Floats:
     """The numbers of a column, NaN where one is missing."""
     values = np.full(len(table.lines), np.nan)
@@ -123,5 +115,5 @@ def _inputs(table: Table, trained: Whole) -> NDArray[np.float32]:
     here = np.ma.masked_array(values[trained], missing[trained])
     mean, spread = here.mean(0).filled(0), here.std(0).filled(0)
     scaled = (np.where(missing, mean, values) - mean) / np.where(spread > 0, spread, 1)
-    hand = _codes(table, "hand", HANDS)[:, None]
+    hand = table.codes("hand", HANDS)[:, None]
     return np.concatenate([scaled, missing[:, missing.any(0)], hand], axis=1).astype(np.float32)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from csad.data.progress import Progress
-from csad.errors import InputError
+from csad.errors import InputError, unreadable
 
 TELL = 4096  # records between two looks at how far the file is read
 LINE_END = re.compile(r"\r\n|\r|\n")
@@ -94,7 +94,7 @@ def _opened(path: Path) -> Iterator[tuple[TextIO, Callable[[], None]]]:
             progress = Progress(f"Reading {path.name}, MB", path.stat().st_size >> 20)
             yield stream, lambda: progress.tell(file.tell() >> 20)
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}.") from error
+        raise unreadable(path, error) from error
     except UnicodeDecodeError as error:
         raise _not_utf8(path) from error
 

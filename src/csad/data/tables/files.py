@@ -8,7 +8,7 @@ from pathlib import Path
 from csad.data.tables.columns import Table
 from csad.data.tables.csv_files import read_csv_cells, read_csv_columns
 from csad.data.tables.parquet import read_parquet, read_parquet_cells
-from csad.errors import InputError
+from csad.errors import InputError, unreadable
 
 # How files begin that are often taken for CSV, and what to do about them.
 OTHERS = {
@@ -63,7 +63,7 @@ def _head(path: Path) -> bytes:
         with path.open("rb") as stream:
             head = stream.read(4)
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}.") from error
+        raise unreadable(path, error) from error
     for start, advice in OTHERS.items():
         if head.startswith(start):
             raise InputError(f"{path} {advice}.")

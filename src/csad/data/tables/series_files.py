@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from csad.data.archives import BROKEN, MOST_BYTES, check_names, open_archive, stamp
 from csad.data.progress import Progress
 from csad.data.tables.cells import AMONG_NUMBERS, LARGEST, number_of, numbers_of, with_point
-from csad.errors import InputError
+from csad.errors import InputError, unreadable
 
 ENDINGS = (".csv", ".tsv", ".txt", ".npy")
 DELIMITERS = (";", "\t", ",", "|")  # the first that a file's first line has: in one with semicolons 3,5 is a number
@@ -53,7 +53,7 @@ def read_series(place: Path, names: Sequence[str]) -> dict[str, Read]:
                 found[name] = series_of(name, archive.reader(name)())
             except OSError as error:
                 # The disk's fault, not the file's: another time it may go well.
-                raise InputError(f"Series '{name}' cannot be read: {error.strerror or error}.") from error
+                raise unreadable(f"Series '{name}'", error) from error
             except BROKEN as error:
                 found[name] = f"it cannot be unpacked: {error}"
     return found
