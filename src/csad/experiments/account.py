@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import platform
 from collections.abc import Mapping, Sequence
@@ -11,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from csad import __version__
 from csad.data.samples import Dataset, as_float
 from csad.data.tables.file_columns import PLACES
 from csad.experiments.build import is_file
+from csad.experiments.digests import weights_digest
 from csad.experiments.folder import describe
 from csad.experiments.plan import Plan
 from csad.experiments.reading import OWN, name_of
@@ -29,10 +29,16 @@ from csad.training.device import Way
 
 
 def config_of(
-    task: str | Path | Dataset, method: str, seed: int, plan: Plan, dataset: Dataset, fingerprint: str
+    task: str | Path | Dataset,
+    method: str,
+    seed: int,
+    plan: Plan,
+    dataset: Dataset,
+    fingerprint: str,
+    backbone: nn.Module | None = None,
 ) -> dict[str, Any]:
     """All that a run's folder must hold for it to be run again, from wherever, or loaded without its data."""
-    settings = asdict(plan)
+    settings = asdict(plan if backbone is None else plan.with_own_backbone(OWN))
     for place in PLACES:
         if settings["data"].get(place):
             settings["data"][place] = os.path.abspath(settings["data"][place])
@@ -43,14 +49,14 @@ def config_of(
         "seed": seed,
         "view": "usual" if dataset.view is as_float else OWN,
         **settings,
-        "about": describe(dataset.task) | {"fingerprint": fingerprint} | _weights(plan),
+        "about": describe(dataset.task) | {"fingerprint": fingerprint} | _weights(settings["net"]),
     }
 
 
-def _weights(plan: Plan) -> dict[str, str]:
+def _weights(net: Mapping[str, Any]) -> dict[str, str]:
     """What pretrained weights a backbone begins with: a file of the same name may come to hold others."""
-    file = Path(str(plan.net.get("weights", ""))).expanduser()
-    return {"weights": hashlib.sha256(file.read_bytes()).hexdigest()[:16]} if file.is_file() else {}
+    word = weights_digest(Path(str(net.get("weights", ""))).expanduser())
+    return {"weights": word} if word else {}
 
 
 def result_of(

@@ -16,17 +16,17 @@ _known: WeakKeyDictionary[Samples, str] = WeakKeyDictionary()  # runs share data
 
 
 def rows_digest(samples: Samples) -> str:
-    """A word that other rows would not have."""
+    """A word that other rows would not have; what is changed in place after it was asked for goes unnoticed."""
     if samples not in _known:
         _known[samples] = samples.fingerprint()
     return _known[samples]
 
 
-def weights_digest(checkpoint: Path) -> str:
-    """A word that another state of a run would not have; empty where there is none."""
-    if not checkpoint.is_file():
+def weights_digest(file: Path) -> str:
+    """A word that other weights would not have; empty where there is no file."""
+    if not file.is_file():
         return ""
-    with checkpoint.open("rb") as stream:
+    with file.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()[:16]
 
 

@@ -48,30 +48,24 @@ class Silent:
 class Unadvised:
     """Passes on how trainings go, but not their advice: of runs of which only one will be kept."""
 
-    def __init__(self, listener: Listener) -> None:
+    def __init__(self, teller: Teller) -> None:
         self.title = ""
-        self._listener = listener
-        self._own_title = getattr(listener, "title", "")
+        self._teller = teller
+        self._own_title = teller.title
 
     def say(self, text: str) -> None:
-        """The line, to a listener that shows any."""
-        if hasattr(self._listener, "say"):
-            self._listener.say(text)
+        """The line."""
+        self._teller.say(text)
 
     def close(self) -> None:
-        """The end of what is shown; the listener has its own title again."""
-        if hasattr(self._listener, "close"):
-            self._listener.close()
-        self._entitle(self._own_title)
+        """The end of what is shown; the teller has its own title again."""
+        self._teller.close()
+        self._teller.title = self._own_title
 
     def progress(self, stage: Stage, place: Place, steps: int, losses: dict[str, float]) -> None:
         """The progress, under the present title."""
-        self._entitle(self.title)
-        self._listener.progress(stage, place, steps, losses)
+        self._teller.title = self.title
+        self._teller.progress(stage, place, steps, losses)
 
     def warn(self, text: str) -> None:
         """Nothing: whose run is kept hears its advice then."""
-
-    def _entitle(self, title: str) -> None:
-        if hasattr(self._listener, "title"):
-            self._listener.title = title

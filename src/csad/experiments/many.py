@@ -15,7 +15,6 @@ from csad.experiments.build import build, read
 from csad.experiments.finishing import measure_again
 from csad.experiments.listeners import Silent, Teller
 from csad.experiments.programs import Programs
-from csad.experiments.reading import OWN
 from csad.experiments.selection import forget_epochs
 from csad.experiments.trainable import check_ready
 from csad.experiments.wanted import Ready, Wanted
@@ -76,8 +75,7 @@ class Campaign:
         if id(dataset) not in self._fingerprints:
             self._fingerprints[id(dataset)] = dataset.fingerprint()
         word = self._fingerprints[id(dataset)]
-        plan = wanted.plan if wanted.backbone is None else wanted.plan.with_own_backbone(OWN)
-        config = config_of(wanted.task, wanted.method, wanted.seed, plan, dataset, word)
+        config = config_of(wanted.task, wanted.method, wanted.seed, wanted.plan, dataset, word, wanted.backbone)
         ready = Ready(wanted, dataset, method, config)
         ready.folder.check(ready.config, resume=resume and ready.folder.config.exists(), force=force)
         return ready

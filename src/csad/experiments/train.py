@@ -11,27 +11,26 @@ import numpy as np
 from torch import nn
 
 from csad.data.samples import Dataset
-from csad.data.tables.owned import OwnTable
+from csad.data.tables.owned import preparation_of
 from csad.errors import InputError
 from csad.experiments.account import config_of, environment, result_of
-from csad.experiments.build import build, is_file, plan_run, read
+from csad.experiments.build import build, plan_run, read
 from csad.experiments.choices.asked import Asked
 from csad.experiments.choices.choosing import choose
 from csad.experiments.choices.folder import chosen_before
 from csad.experiments.choices.occasion import checked_cost, rows_to_choose_by
 from csad.experiments.folder import Folder
-from csad.experiments.listeners import Silent, Unadvised
+from csad.experiments.listeners import Silent, Teller
 from csad.experiments.outdated import put_aside, to_be_removed
 from csad.experiments.reading import OWN
 from csad.experiments.run import Run
 from csad.experiments.selection import best_epochs, fit_selecting, forget_epochs
-from csad.experiments.threshold import check_given, check_same, judged_by, threshold_in
+from csad.experiments.threshold import check_given, check_same, is_own, judged_by, threshold_in
 from csad.experiments.trainable import check_ready
 from csad.training import checkpoint
 from csad.training.device import Way, choose_device
 from csad.training.log import Log
 from csad.training.stack import Alone
-from csad.training.stages import Listener
 
 
 def train(
@@ -49,7 +48,7 @@ def train(
     deterministic: bool = False,  # only deterministic algorithms
     record: bool = True,  # on a GPU, as a CUDA graph
     data_root: str | Path | None = None,  # the folder that holds the data sets
-    listener: Listener | None = None,  # hears how it goes; without one, advice is a TrainingWarning
+    listener: Teller | None = None,  # hears how it goes; without one, advice is a TrainingWarning
     cost: float | None = None,
     threshold: float | None = None,
     **bare: Any,
@@ -73,39 +72,27 @@ def train(
     decision = check_given(threshold, dataset)
     way = Way(choose_device(device), deterministic, record)
     hearer, place = listener or Silent(), Path(out) if out is not None else None
-    say = Unadvised(hearer).say
-    own = isinstance(task, Dataset) or is_file(str(task))
-    rows, allowed = rows_to_choose_by(dataset, plan, given, own=own, cost=cost, say=say), checked_cost(cost)
+    told = OWN if isinstance(task, Dataset) else str(task)
+    rows = rows_to_choose_by(dataset, plan, given, own=is_own(told), cost=cost, say=hearer.say)
+    allowed = checked_cost(cost)
     if force and (gone := to_be_removed(place)):
-        say(gone)
+        hearer.say(gone)
     if rows is not None:
-        told = OWN if isinstance(task, Dataset) else str(task)
         asked = Asked(told, method, seed, plan, dataset, rows, allowed, backbone, decision)
         if (known := chosen_before(asked, place, resume=resume)) is None:
             return choose(asked, way, hearer, out=place, resume=resume, force=force)
         plan = known
-    config = config_of(
-        task,
-        method,
-        seed,
-        plan if backbone is None else plan.with_own_backbone(OWN),
-        dataset,
-        dataset.fingerprint(),
-    )
+    config = config_of(task, method, seed, plan, dataset, dataset.fingerprint(), backbone)
     folder = Folder(place) if place is not None else None
     again = folder.begin(config, resume=resume, force=force, dataset=dataset) if folder else False
     log = Log(folder.log if folder else None)
-    preparation = dataset.preparation if isinstance(dataset, OwnTable) else None
-    run = Run(model, config, {}, log, folder.path if folder else None, dataset.view, preparation)
-    if folder and again and (done := folder.read_result()) is not None:
-        checkpoint.put(checkpoint.load(folder.checkpoint).weights, Alone(model).state, str(folder.checkpoint))
-        model.to(way.device)
-        check_same(decision, done, folder.path)
-        run.result, run.threshold = done, threshold_in(done)
-        forget_epochs(folder.path, model)  # which a stop right after the result may have left
-        return run
-    if folder and again and (moved := put_aside(folder.path)):
-        say(moved)
+    run = Run(model, config, {}, log, folder.path if folder else None, dataset.view, preparation_of(dataset))
+    if folder and again:
+        if (done := folder.read_result()) is not None:
+            check_same(decision, done, folder.path)
+            return _finished(run, folder, done, way)
+        if moved := put_aside(folder.path):
+            hearer.say(moved)
     keep = folder.checkpoint if folder else None
     best = best_epochs([model], [dataset], [judged_by(config["task"], dataset, model.course.balance, decision)])
     fit_selecting(model, dataset, hearer, way, seed=seed, log=log, keep=keep, resume=again, onlooker=best)
@@ -113,6 +100,15 @@ def train(
     if folder:
         folder.write_result(run.result)
         forget_epochs(folder.path, model)
+    return run
+
+
+def _finished(run: Run, folder: Folder, result: dict[str, Any], way: Way) -> Run:
+    """The run as its folder has it, which came to its end before."""
+    checkpoint.put(checkpoint.load(folder.checkpoint).weights, Alone(run.method).state, str(folder.checkpoint))
+    run.method.to(way.device)
+    run.result, run.threshold = result, threshold_in(result)
+    forget_epochs(folder.path, run.method)  # which a stop right after the result may have left
     return run
 
 

@@ -54,6 +54,11 @@ class OwnTable(Dataset):
         }
 
 
+def preparation_of(dataset: Dataset) -> AnyPreparation | None:
+    """How x was made of a table of one's own; None of other data."""
+    return dataset.preparation if isinstance(dataset, OwnTable) else None
+
+
 _hearer: ContextVar[Callable[[OwnTable], None] | None] = ContextVar("hearer", default=None)
 
 

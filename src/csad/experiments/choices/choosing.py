@@ -17,22 +17,21 @@ from csad.experiments.choices.occasion import WEIGHT
 from csad.experiments.choices.taken import taken_run, weights_taken
 from csad.experiments.folder import Folder
 from csad.experiments.forecast import carry_out
-from csad.experiments.listeners import Unadvised
+from csad.experiments.listeners import Teller, Unadvised
 from csad.experiments.many import Campaign
 from csad.experiments.run import Run, load
 from csad.experiments.wanted import Ready, Wanted
 from csad.training.device import Way
-from csad.training.stages import Listener
 
 
 def choose(
-    asked: Asked, way: Way, listener: Listener, *, out: Path | None = None, resume: bool = False, force: bool = False
+    asked: Asked, way: Way, hearer: Teller, *, out: Path | None = None, resume: bool = False, force: bool = False
 ) -> Run:
     """The run with the chosen weight and epoch; in ``out`` it is an ordinary run folder that holds choice.json too.
 
     Until then what is tried lies beside it, in OUT.choosing, from where a stopped choice goes on with ``resume``.
     """
-    teller = Unadvised(listener)
+    teller = Unadvised(hearer)
     again = begin(out, resume=resume, force=force) if out is not None else False
     with tempfile.TemporaryDirectory() if out is None else nullcontext(beside(out)) as scratch:
         place = Path(scratch)
@@ -41,7 +40,7 @@ def choose(
         taken = next(run for run in runs if run.wanted.plan.settings[WEIGHT] == choice.debias_weight)
         found = taken_run(asked, taken, choice, way)
         for text in found.log.warnings():
-            listener.warn(text)
+            hearer.warn(text)
         if out is None:
             return found
         keep(found, taken, weights_taken(taken, choice), Folder(out), force=force or again)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from csad.data.tables.owned import OwnTable
+from csad.data.tables.owned import preparation_of
 from csad.errors import InputError
 from csad.experiments.account import environment, result_of
 from csad.experiments.choices.asked import Asked
@@ -37,8 +37,7 @@ def taken_run(asked: Asked, run: Ready, choice: Choice, way: Way) -> Run:
     checkpoint.put(checkpoint.load(weights).weights, Alone(method).state, str(weights))
     method.to(way.device).eval()
     log = until(Log(run.folder.log), choice.epoch, choice.epochs)
-    preparation = dataset.preparation if isinstance(dataset, OwnTable) else None
-    found = Run(method, config, {}, log, None, dataset.view, preparation)
+    found = Run(method, config, {}, log, None, dataset.view, preparation_of(dataset))
     result = result_of(found, dataset, plan, environment(way, method.course.precision), threshold=asked.threshold)
     if choice.epochs > 1:
         result["selection"] = f"epoch {choice.epoch} of {choice.epochs}, chosen on the validation split"
