@@ -5,8 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from csad.data.split import generator_for, stratified
+from csad.data.split import drawn_parts, generator_for, stratified
 from csad.errors import InputError
+
+THREE = (0.7, 0.1, 0.2)
 
 
 @settings(deadline=None)
@@ -50,3 +52,40 @@ def test_sizes_that_do_not_add_up_and_negative_seeds_are_refused() -> None:
         stratified(np.zeros(3), (1, 1), np.random.default_rng(0))
     with pytest.raises(InputError):
         generator_for(-1, "train")
+
+
+def test_every_cell_is_split_alike() -> None:
+    cells = np.repeat([0, 1], (80, 20))
+    parts = drawn_parts(cells, None, THREE, 0)
+    assert {name: np.bincount(cells[rows]).tolist() for name, rows in parts.items()} == {
+        "train": [56, 14],
+        "validation": [8, 2],
+        "test": [16, 4],
+    }
+    assert sorted(np.concatenate([*parts.values()]).tolist()) == list(range(100))
+    assert drawn_parts(cells, None, THREE, 0)["test"].tolist() == parts["test"].tolist()
+    assert drawn_parts(cells, None, THREE, 1)["test"].tolist() != parts["test"].tolist()
+    assert list(drawn_parts(cells, None, (1, 0, 0), 0)) == ["train"]
+
+
+def test_a_group_is_in_one_split_and_cells_of_groups_are_split_alike() -> None:
+    groups = np.repeat(np.arange(40), 3)
+    cells = np.repeat([0, 1], 60)
+    parts = drawn_parts(cells, groups, (0.5, 0.25, 0.25), 0)
+    homes = [set(groups[rows].tolist()) for rows in parts.values()]
+    assert [len(home) for home in homes] == [20, 10, 10]
+    assert len(set.union(*homes)) == 40
+    assert all(np.bincount(cells[rows]).tolist() == [len(rows) // 2] * 2 for rows in parts.values())
+
+
+@pytest.mark.parametrize("fractions", [(0.7, 0.3), (0, 0.5, 0.5), (1.2, -0.1, -0.1), (float("nan"), 0.1, 0.1)])
+def test_fractions_must_be_three_shares(fractions: tuple[float, ...]) -> None:
+    with pytest.raises(InputError, match="fractions must be three shares"):
+        drawn_parts(np.zeros(10, np.int64), None, fractions, 0)
+
+
+def test_too_few_rows_or_groups_are_told() -> None:
+    with pytest.raises(InputError, match="3 rows are too few for fractions"):
+        drawn_parts(np.zeros(3, np.int64), None, THREE, 0)
+    with pytest.raises(InputError, match="2 groups are too few for fractions"):
+        drawn_parts(np.zeros(30, np.int64), np.arange(30) % 2, THREE, 0)

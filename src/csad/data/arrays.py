@@ -7,18 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from csad.data.check import check_trainable
-from csad.data.labels import bias_classes, bias_steps, target_classes
+from csad.data.labels import encoded_biases, target_classes, usual_names
 from csad.data.npz import member, read_npz
 from csad.data.pairs import Related
-from csad.data.samples import Classes, Dataset, Samples, Task
-from csad.data.split import generator_for, stratified
+from csad.data.samples import Classes, Dataset, Samples, Task, local
+from csad.data.split import cells_of, check_fractions, drawn_parts
 from csad.errors import InputError
 
-SPLITS = ("train", "validation", "test")
 Table = NDArray[Any]
 
 
@@ -42,8 +40,7 @@ def from_arrays(
     train, validation and test, drawn by ``seed`` from each combination of target and bias alike; 0 leaves a split out.
     With ``test`` = (x, y, b) the rows given first are divided between the other two.
     """
-    if len(fractions) != 3 or min(fractions) < 0 or not fractions[0] > 0 or not np.isfinite(sum(fractions)):
-        raise InputError(f"fractions must be three shares for train, validation and test, not {fractions}.")
+    check_fractions(fractions)
     if test is not None and len(test) != 3:
         raise InputError(f"test must be (x, y, b), three arrays, not {len(test)}.")
     parts = [_rows(x, y, b, "")] + ([_rows(test[0], test[1], test[2], "_test")] if test is not None else [])
@@ -51,24 +48,22 @@ def from_arrays(
     columns = _stack([part[2] for part in parts])
     names = _bias_names(bias_names, columns.shape[1])
     related = related or Related()
-    encode = bias_steps if related.rule == "near_bias" else bias_classes
     labels, target_names = target_classes(targets)
-    encoded = [encode(column, bias) for column, bias in zip(columns.T, names, strict=True)]
-    biases = np.stack([codes for codes, _ in encoded], axis=1)
+    biases, kinds = encoded_biases(columns, names, related)
 
     given = len(parts[0][0])
     rows = Samples(parts[0][0], labels[:given], biases[:given])
     if test is not None:
         fractions = (fractions[0], fractions[1], 0.0)
-    cells = np.unique(np.column_stack([labels, biases])[:given], axis=0, return_inverse=True)[1]
-    splits = _divide(rows, cells, fractions, seed)
+    parts_drawn = drawn_parts(cells_of(labels[:given], biases[:given]), None, fractions, seed)
+    splits = {split: rows.rows(part) for split, part in parts_drawn.items()}
     if test is not None:
         splits["test"] = Samples(parts[1][0], labels[given:], biases[given:])
     task = Task(
         name=name,
         shape=tuple(rows.x.shape[1:]),
         target=Classes(len(target_names), target_names),
-        biases=tuple(Classes(max(1, len(kinds)), kinds) for _, kinds in encoded),
+        biases=kinds,
         bias_names=names,
         related=related,
     )
@@ -105,7 +100,7 @@ def from_npz(
 
 def _rows(x: Any, y: Any, b: Any, suffix: str) -> tuple[Table, Table, Table]:
     try:
-        x, y, b = (np.asarray(_local(values)) for values in (x, y, b))
+        x, y, b = (np.asarray(local(values)) for values in (x, y, b))
     except ValueError as error:
         raise InputError(f"x{suffix}, y{suffix} and b{suffix} must be arrays whose rows are of one length.") from error
     if x.ndim < 2:
@@ -119,10 +114,6 @@ def _rows(x: Any, y: Any, b: Any, suffix: str) -> tuple[Table, Table, Table]:
     return x, y.astype(object), b.astype(object)
 
 
-def _local(values: Any) -> Any:
-    return values.detach().cpu().numpy() if isinstance(values, torch.Tensor) else values
-
-
 def _stack(tables: list[Table]) -> Table:
     if len({table.shape[1] for table in tables}) > 1:
         raise InputError(f"b has {tables[0].shape[1]} columns but b_test has {tables[1].shape[1]}.")
@@ -131,18 +122,8 @@ def _stack(tables: list[Table]) -> Table:
 
 def _bias_names(names: Sequence[str] | None, columns: int) -> tuple[str, ...]:
     if names is None:
-        return ("bias",) if columns == 1 else tuple(f"bias{k + 1}" for k in range(columns))
+        return usual_names(columns)
     names = (names,) if isinstance(names, str) else tuple(names)
     if len(names) != columns:
         raise InputError(f"b has {columns} columns but {len(names)} bias_names: {', '.join(names)}.")
     return names
-
-
-def _divide(rows: Samples, cells: Table, fractions: Sequence[float], seed: int) -> dict[str, Samples]:
-    whole = sum(fractions)
-    held = [round(len(rows) * share / whole) for share in fractions[1:]]
-    sizes = (len(rows) - sum(held), *held)
-    if any(size <= 0 < share for size, share in zip(sizes, fractions, strict=True)):
-        raise InputError(f"{len(rows)} rows are too few for fractions {fractions}: give more rows or other fractions.")
-    parts = stratified(cells, sizes, generator_for(seed, "split"))
-    return {split: rows.rows(part) for split, part in zip(SPLITS, parts, strict=True) if len(part)}

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from csad.data.samples import Samples
-from csad.data.split import generator_for, kept_and_held
+from csad.data.split import cells_of, generator_for, kept_and_held
 
 
 def hold_out(train: Samples, validation: float, purpose: str) -> dict[str, Samples]:
@@ -16,7 +14,6 @@ def hold_out(train: Samples, validation: float, purpose: str) -> dict[str, Sampl
     """
     if not validation:
         return {"train": train}
-    labels = np.column_stack([train.y.numpy(), train.b.numpy()])
-    cells = np.unique(labels, axis=0, return_inverse=True)[1].reshape(-1)
+    cells = cells_of(train.y.numpy(), train.b.numpy())
     kept, held = kept_and_held(cells, validation, generator_for(0, purpose))
     return {"train": train.rows(kept), "validation": train.rows(held)}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from csad.data.samples import UNKNOWN
+from csad.data.pairs import Related
+from csad.data.samples import UNKNOWN, Classes
 from csad.errors import InputError
 
 # NumPy turns NaN and −1 into these words when a column mixes them with text.
@@ -37,6 +39,21 @@ def bias_steps(column: NDArray[Any], name: str) -> tuple[NDArray[np.int64], tupl
         )
     codes = np.array([UNKNOWN if value is None else int(value) for value in values], dtype=np.int64)
     return codes, tuple(str(value) for value in range(int(codes.max(initial=0)) + 1))
+
+
+def encoded_biases(
+    labels: NDArray[Any], names: Sequence[str], related: Related
+) -> tuple[NDArray[np.int64], tuple[Classes, ...]]:
+    """Class numbers (n, columns) of bias labels (n, columns), as Ω wants them, and what the classes are."""
+    encode = bias_steps if related.rule == "near_bias" else bias_classes
+    found = [encode(column, name) for column, name in zip(labels.T, names, strict=True)]
+    kinds = tuple(Classes(max(1, len(words)), words) for _, words in found)
+    return np.stack([codes for codes, _ in found], axis=1), kinds
+
+
+def usual_names(columns: int) -> tuple[str, ...]:
+    """What bias columns are called that nobody named."""
+    return ("bias",) if columns == 1 else tuple(f"bias{k + 1}" for k in range(columns))
 
 
 def _biases(column: NDArray[Any], name: str) -> list[int | str | None]:

@@ -128,6 +128,11 @@ class Samples:
             raise InputError(f"x holds NaN or infinity (first in row {bad}): fill in or drop such rows.")
 
 
+def local(values: Any) -> Any:
+    """A tensor as a NumPy array; anything else as it is."""
+    return values.detach().cpu().numpy() if isinstance(values, Tensor) else values
+
+
 def to_tensor(values: Any, name: str) -> Tensor:
     """The values as a tensor; what cannot be one is named in the error."""
     tensor = values if isinstance(values, Tensor) else _from_array(values, name)

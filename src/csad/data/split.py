@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from csad.errors import InputError
+
+SPLITS = ("train", "validation", "test")
+Whole = NDArray[np.int64]
 
 
 def generator_for(seed: int, purpose: str) -> np.random.Generator:
@@ -35,6 +39,36 @@ def stratified(cells: NDArray[Any], sizes: tuple[int, ...], generator: np.random
         parts.append(np.sort(left[taken]).astype(np.int64))
         left = left[~taken]
     return parts
+
+
+def cells_of(*columns: NDArray[Any]) -> Whole:
+    """The number (n,) of each row's combination of labels; columns are (n,) or (n, several)."""
+    return np.unique(np.column_stack(columns), axis=0, return_inverse=True)[1].reshape(-1)
+
+
+def drawn_parts(cells: Whole, groups: Whole | None, fractions: Sequence[float], seed: int) -> dict[str, Whole]:
+    """The rows of each split; every cell (n,) is split alike. With ``groups``, it is these that are drawn.
+
+    A group counts to the cell of its first row. Groups are numbered from 0 in the order in which they come.
+    """
+    check_fractions(fractions)
+    units = cells if groups is None else cells[np.unique(groups, return_index=True)[1]]
+    held = [round(len(units) * share / sum(fractions)) for share in fractions[1:]]
+    sizes = (len(units) - sum(held), *held)
+    if any(size <= 0 < share for size, share in zip(sizes, fractions, strict=True)):
+        what = "rows" if groups is None else "groups"
+        raise InputError(
+            f"{len(units)} {what} are too few for fractions {tuple(fractions)}: give others, or more rows."
+        )
+    parts = stratified(units, sizes, generator_for(seed, "split"))
+    rows = parts if groups is None else [np.flatnonzero(np.isin(groups, part)) for part in parts]
+    return {name: part for name, part in zip(SPLITS, rows, strict=True) if len(part)}
+
+
+def check_fractions(fractions: Sequence[float]) -> None:
+    """Nothing, or an error where they are no shares of train, validation and test."""
+    if len(fractions) != 3 or min(fractions) < 0 or not fractions[0] > 0 or not np.isfinite(sum(fractions)):
+        raise InputError(f"fractions must be three shares for train, validation and test, not {tuple(fractions)}.")
 
 
 def check_share(validation: float, of: str = "training rows") -> None:

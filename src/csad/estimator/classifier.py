@@ -18,9 +18,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from csad.data.check import check_trainable
 from csad.data.pairs import Related
-from csad.data.samples import Dataset, Samples
+from csad.data.samples import Dataset, Samples, local
 from csad.errors import InputError
-from csad.estimator.rows import Array, bias_columns, dataset_of, local, told_by_bias
+from csad.estimator.rows import Array, bias_columns, dataset_of, told_by_bias
 from csad.estimator.trained import Call, Scale, Trained, header
 from csad.estimator.weights import drawn, row_weights
 from csad.experiments.build import build, plan_run, read

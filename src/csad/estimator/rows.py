@@ -6,20 +6,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import Tensor
 
-from csad.data.labels import bias_classes, bias_steps
+from csad.data.labels import encoded_biases, usual_names
 from csad.data.pairs import Related
-from csad.data.samples import UNKNOWN, Classes, Dataset, Samples, Task
+from csad.data.samples import UNKNOWN, Classes, Dataset, Samples, Task, local
 from csad.errors import InputError
 
 Array = NDArray[Any]
 Whole = NDArray[np.int64]
-
-
-def local(values: Any) -> Any:
-    """A tensor as a NumPy array; anything else as it is."""
-    return values.detach().cpu().numpy() if isinstance(values, Tensor) else values
 
 
 def bias_columns(bias: Any, n: int) -> tuple[Array, tuple[str, ...]]:
@@ -42,7 +36,7 @@ def _names(bias: Any, columns: int) -> tuple[str, ...]:
     named = list(getattr(bias, "columns", [getattr(bias, "name", None)]))
     if len(named) == columns and None not in named:
         return tuple(map(str, named))
-    return ("bias",) if columns == 1 else tuple(f"bias{k + 1}" for k in range(columns))
+    return usual_names(columns)
 
 
 def dataset_of(
@@ -52,17 +46,16 @@ def dataset_of(
     rule = Related() if related is None else related
     if not isinstance(rule, Related):
         raise InputError(f"related must be a csad.Related, not {related!r}.")
-    encode = bias_steps if rule.rule == "near_bias" else bias_classes
-    columns = [encode(column, name) for column, name in zip(labels.T, names, strict=True)]
+    biases, kinds = encoded_biases(labels, names, rule)
     task = Task(
         name="estimator",
         shape=x.shape[1:],
         target=Classes(len(classes), tuple(map(str, classes))),
-        biases=tuple(Classes(max(1, len(kinds)), kinds) for _, kinds in columns),
+        biases=kinds,
         bias_names=names,
         related=rule,
     )
-    return Dataset(task, {"train": Samples(x, y, np.stack([codes for codes, _ in columns], axis=1))})
+    return Dataset(task, {"train": Samples(x, y, biases)})
 
 
 def told_by_bias(x: Array, b: Whole) -> list[tuple[int, int]]:

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array
 from sklearn.utils.class_weight import compute_sample_weight
 
+from csad.data.samples import local
 from csad.errors import InputError
-from csad.estimator.rows import Array, Whole, local
+from csad.estimator.rows import Array, Whole
 
 Weights = NDArray[np.float64]
 MOST = 10  # weights make so many rows of one at most, on average

@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from csad.data.pairs import Related
 from csad.data.samples import Classes, Number, Task
+from csad.data.split import cells_of, drawn_parts
 from csad.data.tables.columns import Table, Whole
 from csad.data.tables.files import read_table_file
 from csad.data.tables.labels import Label, bias_label, bias_unit, target_label, target_unit
 from csad.data.tables.preparation import Unit
 from csad.data.tables.roles import Roles
-from csad.data.tables.splits import Parts, check_apart, drawn_parts, given_parts, groups_of, validation_drawn
+from csad.data.tables.splits import Parts, check_apart, given_parts, groups_of, validation_drawn
 from csad.errors import InputError
 
 
@@ -62,7 +63,9 @@ def read_labelled(
     y = target_label(table, roles.target, table[roles.target].take(rows), target_kind)
     b = [bias_label(table, name, table[name].take(rows), bins, widths) for name in roles.bias]
     groups = groups_of(table, roles.group, table[roles.group].take(rows)) if roles.group else None
-    parts, notices = _parts(table, rows, roles, groups, _cells([y, *b]), fractions, seed)
+    parts, notices = _parts(
+        table, rows, roles, groups, cells_of(*(label.strata() for label in (y, *b))), fractions, seed
+    )
     return Labelled(table, roles, rows, y, b, groups, parts, notices)
 
 
@@ -89,12 +92,6 @@ def posed(found: Labelled, shape: tuple[int, ...], target: Unit) -> tuple[NDArra
 
 def _in_unit(label: Label, unit: Unit) -> Classes | Number:
     return Number(unit.middle, unit.size) if isinstance(label.kind, Number) else label.kind
-
-
-def _cells(labels: list[Label]) -> Whole:
-    """The number of each row's combination of labels."""
-    strata = np.column_stack([label.strata() for label in labels])
-    return np.unique(strata, axis=0, return_inverse=True)[1].reshape(-1)
 
 
 def _parts(

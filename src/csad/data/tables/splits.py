@@ -6,37 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from csad.data.arrays import SPLITS
-from csad.data.split import generator_for, stratified
+from csad.data.split import SPLITS, check_fractions, drawn_parts
 from csad.data.tables.columns import Column, Ids, Numbers, Table, Whole, Words, keys_of, named
 from csad.errors import InputError
 
 Parts = dict[str, Whole]
 FEWEST = 50  # validation rows by which anything can be chosen
-
-
-def drawn_parts(cells: Whole, groups: Whole | None, fractions: Sequence[float], seed: int) -> Parts:
-    """The rows of each split; every cell (n,) is split alike. With ``groups``, it is these that are drawn.
-
-    A group counts to the cell of its first row. Groups are numbered from 0 in the order in which they come.
-    """
-    _check_fractions(fractions)
-    units = cells if groups is None else cells[np.unique(groups, return_index=True)[1]]
-    held = [round(len(units) * share / sum(fractions)) for share in fractions[1:]]
-    sizes = (len(units) - sum(held), *held)
-    if any(size <= 0 < share for size, share in zip(sizes, fractions, strict=True)):
-        what = "rows" if groups is None else "groups"
-        raise InputError(
-            f"{len(units)} {what} are too few for fractions {tuple(fractions)}: give others, or more rows."
-        )
-    parts = stratified(units, sizes, generator_for(seed, "split"))
-    rows = parts if groups is None else [np.flatnonzero(np.isin(groups, part)) for part in parts]
-    return {name: part for name, part in zip(SPLITS, rows, strict=True) if len(part)}
-
-
-def _check_fractions(fractions: Sequence[float]) -> None:
-    if len(fractions) != 3 or min(fractions) < 0 or not fractions[0] > 0 or not np.isfinite(sum(fractions)):
-        raise InputError(f"fractions must be three shares for train, validation and test, not {tuple(fractions)}.")
 
 
 def given_parts(table: Table, name: str, column: Column) -> Parts:
@@ -63,7 +38,7 @@ def validation_drawn(parts: Parts, cells: Whole, groups: Whole | None, fractions
     Nothing is drawn where a column tells of some, where fewer than ``FEWEST`` would be, which would tell nothing, and
     where there are too few groups to spare one.
     """
-    _check_fractions(fractions)
+    check_fractions(fractions)
     trained, share = parts["train"], fractions[1] / (fractions[0] + fractions[1])
     own = None if groups is None else np.unique(groups[trained], return_inverse=True)[1]
     units = len(trained) if own is None else int(own.max()) + 1

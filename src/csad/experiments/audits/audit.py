@@ -12,8 +12,8 @@ from csad.auditing.audit import Audit, audit_arrays
 from csad.auditing.audited import Facts, Labels, Model, Outputs, Settings, Table
 from csad.auditing.columns import Numbers
 from csad.auditing.leakage import MOST_ROWS, PROBES
+from csad.data.samples import local
 from csad.errors import InputError
-from csad.estimator.rows import local
 from csad.experiments.audits.labels import biases_of, column_of, target_of
 from csad.experiments.audits.model import Given, given_by
 from csad.experiments.audits.outputs import renumbered, target_and_outputs

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from csad.auditing.audited import Labels
 from csad.data.labels import bias_classes, target_classes
+from csad.data.samples import local
 from csad.errors import InputError
-from csad.estimator.rows import bias_columns, local
+from csad.estimator.rows import bias_columns
 
 Table = NDArray[Any]
 MOST_CLASSES = 20  # real numbers of more values than this are a number, even where all are whole

@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from csad.auditing.columns import Numbers
-from csad.data.samples import Classes, to_tensor
+from csad.data.samples import Classes, local, to_tensor
 from csad.deploy.decision import HALF
 from csad.errors import InputError
-from csad.estimator.rows import local
 from csad.experiments.audits.labels import kinds_of
 from csad.experiments.run import Run
 from csad.methods.method import Method

@@ -12,10 +12,9 @@ import numpy as np
 from csad.auditing.audit import Audit, audit_arrays
 from csad.auditing.audited import Facts, Labels, Model, Outputs, Settings, Table
 from csad.auditing.columns import Numbers
-from csad.data.samples import Classes, Dataset, Number, Samples, Task
+from csad.data.samples import Classes, Dataset, Number, Samples, Task, local
 from csad.deploy.decision import decided
 from csad.errors import InputError, unknown
-from csad.estimator.rows import local
 from csad.experiments.audits.model import of_run
 from csad.experiments.digests import changed_splits, changed_words
 from csad.experiments.run import Run, data_of

@@ -15,8 +15,7 @@ from csad.auditing.leakage import MOST_ROWS
 from csad.auditing.readers import as_features, linear, read
 from csad.auditing.verdicts import CHANCE
 from csad.auditing.within import joined_auc, tasks_told
-from csad.data.samples import Dataset
-from csad.estimator.rows import local
+from csad.data.samples import Dataset, local
 from csad.experiments.audits.of_run import labels_of
 
 DEALS = 5  # ways to deal the rows, over which the readings are averaged: validation rows are few
