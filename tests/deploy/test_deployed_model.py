@@ -115,7 +115,7 @@ def test_rows_of_a_table_are_known_by_a_column_and_written_as_csv(classes: Expor
             check_free(tmp_path / out, tmp_path / "new.csv", force=False)
     with pytest.raises(csad.InputError, match="column called 'prediction'"):
         predict_file(classes.path, tmp_path / "new.csv", id_column="prediction")
-    with pytest.raises(csad.InputError, match="--images is for a model that was trained on pictures"):
+    with pytest.raises(csad.InputError, match="--images is for what was trained on pictures"):
         predict_file(classes.path, tmp_path / "new.csv", images=tmp_path)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -73,9 +74,16 @@ def test_a_run_on_arrays_takes_no_columns(tmp_path: Path) -> None:
     with pytest.raises(csad.InputError, match="reads no columns of a table, so x must be an array"):
         run.predict({"x": X})
     np.savez(tmp_path / "x.npz", x=X)
-    found = predict_file(run, tmp_path / "x.npz")
-    assert found.names() == [run.classes[k] for k in run.predict(X)]
-    assert sum(found.counts().values()) == len(X)
+    np.save(tmp_path / "x.npy", X)
+    for name in ("x.npz", "x.npy"):
+        found = predict_file(run, tmp_path / name)
+        assert found.names() == [run.classes[k] for k in run.predict(X)]
+        assert sum(found.counts().values()) == len(X)
+
+
+def test_classes_without_names_are_called_by_their_numbers() -> None:
+    nameless = replace(DATASET, task=replace(DATASET.task, target=csad.Classes(2)))
+    assert csad.train(nameless, "vanilla", settings=PLAIN, device="cpu").classes == ("0", "1")
 
 
 def test_a_number_is_predicted_as_it_stands_in_the_table(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from csad.cli.options import DataRoot, Device, Folder, Json, Quiet, Threshold
 def predict(
     run: Folder,
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="A table of raw values (.csv, .parquet), or an .npz file with x.")
+        Path, typer.Argument(metavar="FILE", help="A table of raw values (.csv, .parquet), or x as .npz or .npy.")
     ],
     out: Annotated[Path, typer.Option(help="Where predictions go.")] = Path("predictions.csv"),
     id_: Annotated[

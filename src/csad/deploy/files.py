@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,7 @@ from csad.deploy.predictions import ROW, Predictions, check_id, ids_of, row_numb
 from csad.errors import InputError, unreadable
 
 if TYPE_CHECKING:
-    from csad.data.tables.preparations import FilePreparation
+    from csad.data.tables.preparations import AnyPreparation, FilePreparation
 
 Scores = Callable[[Any], NDArray[Any]]  # of x: probabilities (n, classes), or numbers (n, 1) in the table's unit
 
@@ -34,65 +35,83 @@ def predict_file(
     was learned.
     """
     made = model if isinstance(model, Model) else Model(model)
-    found = _predicted(made, Path(file), id_column, images)
-    return replace(found, threshold=made.threshold)
+    by = Speaker(str(made.path), partial(_scores, made), made.classes, made.shape, made.preparation)
+    return replace(predicted(by, Path(file), id_column, images), threshold=made.threshold)
 
 
-def _predicted(made: Model, path: Path, id_column: str, images: str | Path) -> Predictions:
+@dataclass(frozen=True)
+class Speaker:
+    """What predicts for the rows of a file: an exported model, or a run."""
+
+    told: str  # what an error calls it
+    scores: Scores
+    classes: tuple[str, ...]  # none where it says a number
+    shape: tuple[int, ...]  # of one x
+    preparation: AnyPreparation | None  # how the rows of a table become x
+    place: Callable[[Path, FilePreparation], Path] = lambda table, _: table.parent  # of files that a table names
+
+
+def predicted(by: Speaker, path: Path, id_column: str, images: str | Path = "") -> Predictions:
+    """What is predicted for each row of the file."""
     check_id(id_column)
     if path.suffix.lower() in (".npz", ".npy"):
-        return of_arrays(partial(_scores, made), made.classes, path, id_column)
+        return _of_arrays(by, path, id_column)
     if not is_table_file(path.name):
         raise InputError(f"{path} cannot be read: give a table (.csv, .parquet), an .npy array or an .npz with x.")
-    if made.preparation is None:
+    if by.preparation is None:
         raise InputError(
-            f"{made.path} was not trained on a table, so it cannot tell what the columns of {path} are: give x of "
-            f"shape (rows, {', '.join(map(str, made.shape))}) as .npy or .npz."
+            f"{by.told} was not trained on a table of your own, so it cannot tell what the columns of {path} are: "
+            f"give x of shape (rows, {', '.join(map(str, by.shape))}) as .npy or .npz."
         )
-    if not isinstance(made.preparation, Preparation):
-        place = Path(images or path.parent)
-        return of_named_files(partial(_scores, made), made.classes, made.preparation, path, id_column, place)
+    if not isinstance(by.preparation, Preparation):
+        place = Path(images) if images else by.place(path, by.preparation)
+        return _of_named_files(by, by.preparation, path, id_column, place)
     if images:
-        raise InputError("--images is for a model that was trained on pictures, --series-in on series: leave it out.")
-    return _of_table(made, made.preparation, path, id_column)
+        raise InputError("--images is for what was trained on pictures, --series-in on series: leave it out.")
+    return _of_table(by, by.preparation, path, id_column)
 
 
-def _of_table(model: Model, prepared: Preparation, path: Path, id_column: str) -> Predictions:
+def _of_table(by: Speaker, prepared: Preparation, path: Path, id_column: str) -> Predictions:
+    wanted = math.prod(by.shape)  # of series, channels × steps
+    if len(prepared.names()) != wanted:
+        raise InputError(
+            f"The preparation of a table makes {len(prepared.names())} columns where {by.told} takes {wanted}, so one "
+            "of the two is not whole: train the run again."
+        )
     table = read_table_file(path, alone=[column.column for column in prepared.columns])
-    scores, notices = _scores(model, prepared.apply(table)), prepared.notices(table)
-    return Predictions(id_column or ROW, ids_of(table, id_column), model.classes, scores, tuple(notices))
+    ids = ids_of(table, id_column)
+    scores, notices = by.scores(prepared.apply(table)), prepared.notices(table)
+    return Predictions(id_column or ROW, ids, by.classes, scores, tuple(notices))
 
 
-def of_named_files(
-    scores: Scores, classes: tuple[str, ...], prepared: FilePreparation, path: Path, id_column: str, images: Path
-) -> Predictions:
-    """What ``scores`` says of pictures or series that a table names; nothing where a row has none, or a broken one."""
+def _of_named_files(by: Speaker, prepared: FilePreparation, path: Path, id_column: str, place: Path) -> Predictions:
+    """What is said of pictures or series that a table names; nothing where a row has none, or a broken one."""
     table = read_table_file(path, alone=[prepared.column])
     ids, names = ids_of(table, id_column), prepared.names(table)
     rows = np.array([row for row, name in enumerate(names) if name], np.int64)
     if not len(rows):
         raise InputError(f"Column '{prepared.column}' of {path} names no {prepared.what} in any row.")
-    found, notices = prepared.read(images, {"given": [names[row] for row in rows.tolist()]})
-    seen = scores(found["given"].x)
+    found, notices = prepared.read(place, {"given": [names[row] for row in rows.tolist()]})
+    seen = by.scores(found["given"].x)
     every = np.full((table.rows, seen.shape[1]), np.nan)
     every[rows[found["given"].kept]] = seen
     if lost := int(np.isnan(every).any(1).sum()):
         lack = f"{lost:,} row{'s have' if lost > 1 else ' has'} no {prepared.what}"
         notices.append(f"{lack}, so nothing is predicted there.")
-    return Predictions(id_column or ROW, ids, classes, every, tuple(notices))
+    return Predictions(id_column or ROW, ids, by.classes, every, tuple(notices))
 
 
-def of_arrays(scores: Scores, classes: tuple[str, ...], path: Path, id_column: str) -> Predictions:
-    """What ``scores`` says of the x of an .npz file, or of an .npy array."""
+def _of_arrays(by: Speaker, path: Path, id_column: str) -> Predictions:
+    """What is said of the x of an .npz file, or of an .npy array."""
     arrays = read_npz(path) if path.suffix.lower() == ".npz" else {"x": _read_npy(path)}
     x = member(arrays, "x", path)
-    rows = len(np.atleast_1d(x))  # of a lone number, scores says what is wrong
+    rows = len(np.atleast_1d(x))  # of a lone number, the scores say what is wrong
     ids = [str(value) for value in member(arrays, id_column, path).reshape(-1)] if id_column else row_numbers(rows)
     if len(ids) != rows:
         raise InputError(f"x of {path} has {rows} rows but '{id_column}' has {len(ids)} ids: give one for each row.")
     if not rows:
         raise InputError(f"{path} holds no rows.")
-    return Predictions(id_column or ROW, ids, classes, scores(x), ())
+    return Predictions(id_column or ROW, ids, by.classes, by.scores(x), ())
 
 
 def _scores(model: Model, x: Any) -> NDArray[Any]:

@@ -53,9 +53,9 @@ class Run:
 
     @property
     def classes(self) -> tuple[str, ...]:
-        """The names of the classes, by class number."""
+        """What the classes are called, by class number; nothing of a task that asks for a number."""
         target = self.method.task.target
-        return target.names if isinstance(target, Classes) else ()
+        return target.words if isinstance(target, Classes) else ()
 
     def predict(self, x: Any) -> NDArray[Any]:
         """Class numbers (n,), whose names are in ``classes``; or numbers for a task that asks for one.

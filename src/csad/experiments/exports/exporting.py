@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from csad import __version__
-from csad.data.samples import Classes, Dataset
+from csad.data.samples import Dataset
 from csad.data.tables.file_columns import PLACES
 from csad.deploy.model import FORMAT
 from csad.errors import InputError, unknown
@@ -96,7 +96,6 @@ def check_possible(place: Path, format_: str, force: bool) -> None:
 def _about(run: Run, dtype: torch.dtype) -> dict[str, Any]:
     """What the file says of itself; of files that were read it has the names, not the folders they are in."""
     task = run.method.task
-    classes = task.target.words if isinstance(task.target, Classes) else ()
     data, net = _without_folders(run.config["data"], *PLACES), _without_folders(run.config["net"], "weights")
     found = {
         "format": FORMAT,
@@ -104,8 +103,8 @@ def _about(run: Run, dtype: torch.dtype) -> dict[str, Any]:
         "task": task.name,
         "method": run.config["method"],
         "seed": run.config["seed"],
-        "classes": list(classes),
-        **({"threshold": run.threshold} if len(classes) == 2 else {}),
+        "classes": list(run.classes),
+        **({"threshold": run.threshold} if len(run.classes) == 2 else {}),
         "input": {"shape": list(task.shape), "dtype": str(dtype).removeprefix("torch.")},
         "preparation": run.preparation.to_dict() if run.preparation else None,
         "config": run.config | {"task": name_of(run.config["task"]), "data": data, "net": net},
