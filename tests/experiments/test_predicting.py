@@ -82,8 +82,8 @@ def test_a_run_on_arrays_takes_no_columns(tmp_path: Path) -> None:
 
 
 def test_classes_without_names_are_called_by_their_numbers() -> None:
-    nameless = replace(DATASET, task=replace(DATASET.task, target=csad.Classes(2)))
-    assert csad.train(nameless, "vanilla", settings=PLAIN, device="cpu").classes == ("0", "1")
+    nameless = replace(DATASET, task=replace(DATASET.task, target=csad.Classes(3)))
+    assert csad.train(nameless, "vanilla", settings=PLAIN, device="cpu").classes == ("0", "1", "2")
 
 
 def test_a_number_is_predicted_as_it_stands_in_the_table(tmp_path: Path) -> None:

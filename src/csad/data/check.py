@@ -30,7 +30,7 @@ def check_trainable(dataset: Dataset, *, needs_bias: bool) -> None:
 def _check_columns(task: Task) -> None:
     columns = len(task.biases)
     if len(task.bias_names) != columns:
-        raise InputError(f"There are {columns} bias columns but {len(task.bias_names)} names for them.")
+        raise InputError(f"There are {columns} bias columns but {len(task.bias_names)} names for them: give one each.")
     widths = len(task.related.tolerance)
     if task.related.rule == "near_bias" and widths != columns:
         raise InputError(f"near_bias needs one tolerance per bias column: {columns}, not {widths}.")

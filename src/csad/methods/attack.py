@@ -151,4 +151,4 @@ class WorstCase(SensitiveSubspace):
         weigh = Assign("distance_weight", self._weigh)
         fair = replace(self.target_update(), loss=self.fair_loss)
         first = self.target_stage()._replace(updates=(weigh, fair))
-        return first, self.last_stage("debias", (weigh, fair), renew=TARGET_BRANCH)
+        return first, self.last_stage("debias", (weigh, fair))

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from csad.data.samples import Number, Task
-from csad.methods.method import TARGET_BRANCH, Course, Encoded, Method, Stage
+from csad.methods.method import Course, Encoded, Method, Stage
 from csad.methods.terms import as_inputs, known_labels, known_mean, outputs
 from csad.nets.parts import Nets
 from csad.registry import METHODS
@@ -65,4 +65,4 @@ class Cocl(Method):
     def schedule(self) -> tuple[Stage, ...]:
         """One step per mini-batch, on the target and the covariance."""
         constrain = replace(self.target_update(), loss=self.constrained_loss)
-        return self.target_stage(), self.last_stage("debias", (constrain,), renew=TARGET_BRANCH)
+        return self.target_stage(), self.last_stage("debias", (constrain,))

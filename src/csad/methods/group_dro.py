@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import torch
@@ -11,8 +11,7 @@ from torch.nn.functional import cross_entropy
 
 from csad.data.samples import Samples, Task
 from csad.methods.cells import Cells
-from csad.methods.method import TARGET_BRANCH, Assign, Course, Encoded, Method, Stage
-from csad.methods.terms import fell_to_chance
+from csad.methods.method import Assign, Course, Encoded, Method, Stage
 from csad.nets.parts import Nets
 from csad.registry import METHODS
 
@@ -21,6 +20,7 @@ from csad.registry import METHODS
 class GroupDro(Method):
     """Group DRO: groups, which are the cells (y, b), are weighed by how badly they fare, step by step."""
 
+    at_chance = "The groups that count most have fallen to chance: lower group_rate, adjustment or train.rate."
     q: Tensor  # the weights of the groups, by number; their sum is 1
     rarity: Tensor  # 1 / √n_g of each group's training rows; 0 where it has none
     group_rate: Tensor
@@ -72,10 +72,4 @@ class GroupDro(Method):
     def schedule(self) -> tuple[Stage, ...]:
         """q first, as in the authors' code: the step is weighed by what its own mini-batch has made of q."""
         descend = replace(self.target_update(), loss=self.robust_loss)
-        return self.target_stage(), self.last_stage("debias", (Assign("q", self.weigh), descend), renew=TARGET_BRANCH)
-
-    def symptoms(self, stage: str, curves: Mapping[str, Sequence[float]]) -> list[str]:
-        """Groups that are no better than chance, weighed by q."""
-        if stage == "debias" and fell_to_chance(curves.get("target", ()), self.task.target):
-            return ["The groups that count most have fallen to chance: lower group_rate, adjustment or train.rate."]
-        return []
+        return self.target_stage(), self.last_stage("debias", (Assign("q", self.weigh), descend))

@@ -149,12 +149,14 @@ class Method(nn.Module, ABC):
 
     Every method has the target branch F, D_y, P_y, all that is left at test time; what it adds is thrown away. Class
     attributes: ``needs_bias`` is False where bias labels are not needed; ``encoder`` names the parts that ``encode``
-    uses, after whose moves h is computed again; ``starts`` are settings that a part holds as a buffer of its own.
+    uses, after whose moves h is computed again; ``starts`` are settings that a part holds as a buffer of its own;
+    ``at_chance`` is what a user hears where the loss of the last stage's target has come to be no better than chance.
     """
 
     encoder: ClassVar[tuple[str, ...]] = ("F",)  # the parts that encode uses: h is stale once one of them has moved
     needs_bias: ClassVar[bool] = True
     starts: ClassVar[tuple[str, ...]] = ()  # settings that a part holds as a buffer of its own
+    at_chance: ClassVar[str] = "The target branch has fallen to chance: lower debias_weight or train.rate."
 
     def __init__(self, task: Task, nets: Nets, course: Course) -> None:
         super().__init__()
@@ -192,7 +194,7 @@ class Method(nn.Module, ABC):
         plain = all(getattr(own, name) is getattr(Method, name) for name in ("seen", "encode", "target_loss"))
         return Stage("target", (self.target_update(),), c.target_epochs, c.pretrain_rate, common=plain)
 
-    def last_stage(self, name: str, updates: tuple[Line, ...], renew: tuple[str, ...]) -> Stage:
+    def last_stage(self, name: str, updates: tuple[Line, ...], renew: tuple[str, ...] = TARGET_BRANCH) -> Stage:
         """What follows pretraining: its own rate, which decays."""
         c = self.course
         return Stage(name, updates, c.epochs, c.rate, c.decay, c.decay_every, renew)
@@ -240,13 +242,13 @@ class Method(nn.Module, ABC):
 
     def predict(self, x: Tensor) -> Tensor:
         """P_y(D_y(F(x))): logits (n, classes), two columns for a binary target too."""
-        logits: Tensor = self.P_y(self.D_y(self.extract(self.F, self.seen(x))))
+        logits: Tensor = self.P_y(self.features(x)["h_y"])
         return logits
 
     def symptoms(self, stage: str, curves: Mapping[str, Sequence[float]]) -> list[str]:
         """Warnings, with advice, that the losses logged in a stage so far call for: here, a target at chance."""
         if stage == "debias" and fell_to_chance(curves.get("target", ()), self.task.target):
-            return ["The target branch has fallen to chance: lower debias_weight or train.rate."]
+            return [self.at_chance]
         return []
 
     def forward(self, call: Callable[..., Any], *arguments: Any) -> Any:

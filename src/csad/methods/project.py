@@ -6,7 +6,7 @@ from __future__ import annotations
 from torch import Tensor
 
 from csad.methods.fair_subspace import SensitiveSubspace
-from csad.methods.method import TARGET_BRANCH, Stage
+from csad.methods.method import Stage
 from csad.registry import METHODS
 
 
@@ -20,4 +20,4 @@ class Project(SensitiveSubspace):
 
     def schedule(self) -> tuple[Stage, ...]:
         """Vanilla's, on another x."""
-        return self.target_stage(), self.last_stage("continued", (self.target_update(),), renew=TARGET_BRANCH)
+        return self.target_stage(), self.last_stage("continued", (self.target_update(),))

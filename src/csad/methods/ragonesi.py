@@ -10,7 +10,7 @@ from torch import Tensor
 from csad.data.pairs import known
 from csad.data.samples import Task
 from csad.information.bounds.masked import log_mean_exp, mean
-from csad.methods.method import TARGET_BRANCH, Course, Encoded, Method, Stage, Update
+from csad.methods.method import Course, Encoded, Method, Stage, Update
 from csad.methods.terms import as_inputs, outputs, steps
 from csad.nets.parts import Nets
 from csad.registry import METHODS
@@ -69,5 +69,5 @@ class Ragonesi(Method):
         return (
             self.target_stage(),
             Stage("estimator", (learn,), self.course.estimator_epochs, self.course.rate),
-            self.last_stage("debias", (self.target_update(), undo, often), renew=TARGET_BRANCH),
+            self.last_stage("debias", (self.target_update(), undo, often)),
         )

@@ -11,7 +11,7 @@ from torch.nn.functional import cross_entropy
 
 from csad.data.samples import Samples, Task
 from csad.methods.cells import Cells
-from csad.methods.method import TARGET_BRANCH, Course, Encoded, Method, Stage
+from csad.methods.method import Course, Encoded, Method, Stage
 from csad.nets.parts import Nets
 from csad.registry import METHODS
 
@@ -43,4 +43,4 @@ class Reweigh(Method):
         """Vanilla's on weighed rows, from the first stage on, which is shared with nobody."""
         weigh = replace(self.target_update(), loss=self.weighed_loss)
         pretraining = self.target_stage()._replace(updates=(weigh,), common=False)
-        return pretraining, self.last_stage("continued", (weigh,), renew=TARGET_BRANCH)
+        return pretraining, self.last_stage("continued", (weigh,))

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
 from torch import Tensor
 
 from csad.data.samples import Batch, Task
 from csad.methods.attack import WorstCase
 from csad.methods.method import Course, Encoded, Features
-from csad.methods.terms import fell_to_chance, known_labels, label_loss
+from csad.methods.terms import known_labels, label_loss
 from csad.nets.parts import Nets
 from csad.registry import METHODS
 
@@ -17,6 +15,8 @@ from csad.registry import METHODS
 @METHODS.register("sensr")
 class Sensr(WorstCase):
     """Sensitive subspace robustness: the target is learned where x, moved at a small fair distance, makes it worst."""
+
+    at_chance = "The target has fallen to chance in the worst cases: lower epsilon, subspace_rate or train.rate."
 
     def __init__(
         self,
@@ -60,9 +60,3 @@ class Sensr(WorstCase):
     def fair_loss(self, e: Encoded) -> Tensor:
         """The target's loss at the worst cases, and nowhere else."""
         return self.target_loss(e._replace(h=e.h["h_far"]))
-
-    def symptoms(self, stage: str, curves: Mapping[str, Sequence[float]]) -> list[str]:
-        """A target at chance in the worst cases."""
-        if stage == "debias" and fell_to_chance(curves.get("target", ()), self.task.target):
-            return ["The target has fallen to chance in the worst cases: lower epsilon, subspace_rate or train.rate."]
-        return []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from csad.methods.method import TARGET_BRANCH, Method, Stage
+from csad.methods.method import Method, Stage
 from csad.registry import METHODS
 
 
@@ -14,4 +14,4 @@ class Vanilla(Method):
 
     def schedule(self) -> tuple[Stage, ...]:
         """CSAD's schedule with only its target update left."""
-        return self.target_stage(), self.last_stage("continued", (self.target_update(),), renew=TARGET_BRANCH)
+        return self.target_stage(), self.last_stage("continued", (self.target_update(),))

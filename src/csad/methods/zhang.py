@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from csad.data.samples import Classes, Number, Task
 from csad.methods.method import TARGET_BRANCH, Course, Encoded, Method, Stage, Update
-from csad.methods.terms import as_inputs, bias_columns, label_loss, outputs
+from csad.methods.terms import as_inputs, bias_columns, bias_loss, outputs
 from csad.nets.layers import Heads, dense
 from csad.nets.parts import Nets
 from csad.registry import METHODS
@@ -73,14 +73,14 @@ class Zhang(Method):
     ) -> None:
         super().__init__(task, nets, course)
         self.columns = bias_columns(task, biases)
-        self.A = Adversary(task.target, [task.biases[k] for k in self.columns])
+        self.kinds = [task.biases[k] for k in self.columns]
+        self.A = Adversary(task.target, self.kinds)
         self.hold(debias_weight=debias_weight)
 
     def adversary_loss(self, e: Encoded) -> Tensor:
         """The loss of the bias labels as A reads them, mean over the columns that it reads."""
         outs = self.A(self.P_y(self.D_y(e.h)), e.y)
-        losses = [label_loss(out, e.b[:, k], self.task.biases[k]) for k, out in zip(self.columns, outs, strict=True)]
-        return torch.stack(losses).mean()
+        return bias_loss(outs, torch.stack([e.b[:, k] for k in self.columns], 1), self.kinds)
 
     def schedule(self) -> tuple[Stage, ...]:
         """The net's step, then the adversary's, on the same mini-batch, as in AIF360."""
@@ -92,4 +92,4 @@ class Zhang(Method):
             join=off_and_against,
         )
         read = Update("adversary", moves=("A",), loss=self.adversary_loss)
-        return self.target_stage(), self.last_stage("debias", (predict, read), renew=TARGET_BRANCH)
+        return self.target_stage(), self.last_stage("debias", (predict, read))
