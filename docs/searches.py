@@ -5,12 +5,12 @@ import statistics
 
 from choices import RESULTS, chosen_weights, sweeps
 
+from csad.report import markdown
 from csad.report.digits import signed
 
 
 def table(columns, rows):
-    lines = [columns, ["---"] * len(columns), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    return markdown.table(columns, rows, ["---"] * len(columns))
 
 
 def grouped(runs, column):

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from csad.report.digits import MISSING
 from csad.report.drawing import NO_BREAK, finite, percent
 from csad.report.words import listed
 
@@ -114,7 +115,7 @@ def main_figures(audit: Plain) -> list[tuple[str, str]]:
         against = next((a["conflicting"]["value"] for a in audit["alignment"] if a["bias"] == bias), None)
         rows.append((f"right where {bias} misleads", percent(against, 1)))
         rows.append((f"equalised odds gap, {bias}", percent(figure(audit, f"equalised_odds_{bias}"), 1)))
-    return [(name, value) for name, value in rows if value != "–"]
+    return [(name, value) for name, value in rows if value != MISSING]
 
 
 def collapse(audit: Plain) -> str:
@@ -136,4 +137,4 @@ def small_cells(audit: Plain) -> list[str]:
 
 
 def _short(value: float | None) -> str:
-    return f"{value:.2f}".removeprefix("0") if finite(value) else "–"
+    return f"{value:.2f}".removeprefix("0") if finite(value) else MISSING

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from csad.report import drawing
-from csad.report.drawing import WIDTH, line, text
+from csad.report.drawing import LETTER, WIDTH, line, text
 
 TALL = 180.0
 
@@ -35,6 +35,11 @@ class Frame:
         """Where a number stands up."""
         low, high = self.up
         return self.floor - TALL * (value - low) / (high - low)
+
+
+def room_for(heights: Sequence[float]) -> float:
+    """How far from the left an area begins, so that the names of its heights fit beside it."""
+    return 24 + LETTER * max(map(len, drawing.tick_names(heights)))
 
 
 def axes(frame: Frame, heights: Sequence[float], x_label: str, y_label: str) -> list[str]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from csad.report import audit_words as said
-from csad.report import explained, run_sections, run_tradeoff
+from csad.report import explained, markdown, run_sections, run_tradeoff
 from csad.report.findings import Findings
 from csad.report.limits import limits
+from csad.report.markdown import escaped as plain
 from csad.report.run_page import all_warnings
-from csad.report.tables import markdown_text as plain
 
 MOST_COLUMNS = 10
 
@@ -59,6 +59,4 @@ def _facts(pairs: Iterable[tuple[str, str]]) -> str:
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [[plain(text) for text in row] for row in [head, *rows]]
-    ruled = [lines[0], [":--"] * len(head), *lines[1:]]
-    return "\n".join(f"| {' | '.join(row)} |" for row in ruled)
+    return markdown.table(list(map(plain, head)), ([plain(text) for text in row] for row in rows))

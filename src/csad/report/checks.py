@@ -9,7 +9,7 @@ from typing import Any
 
 from csad.report.digits import MISSING
 from csad.report.paired import TAIL, student
-from csad.report.tables import Cell, ResultTable
+from csad.report.tables import Cell, ResultTable, metric_label
 
 # Three seeds can lie together by chance, and would then let nothing pass: a gap this small is not worth a fail.
 LEAST_STD = 0.002
@@ -97,7 +97,7 @@ def as_rows(check: Check) -> tuple[list[str], list[list[str]]]:
     labels, rows = check.fresh.labels, []
     for one in check.verdicts:
         was, interval = one.committed, f"{one.low:.4f} … {one.high:.4f}"
-        names = [labels.get(was.method, was.method), was.column, labels.get(was.metric, was.metric.replace("_", " "))]
+        names = [labels.get(was.method, was.method), was.column, metric_label(check.fresh, was.metric)]
         rows.append([*names, _shown(was), _shown(one.fresh), interval, "pass" if one.passed else f"fail: {one.side}"])
     column = check.fresh.column_title or "Column"
     return ["Method", column, "Figure", "Committed", "Fresh", "95 % interval", "Verdict"], rows

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 
+from csad.report import markdown
 from csad.report.claims import CLAIMS, TABLE_1, Results, finding
 from csad.report.digits import signed
 from csad.report.tables import ResultTable
@@ -32,7 +33,7 @@ def claims_page(results: Results, why: Mapping[str, str]) -> str:
     table = results.tables.get(TABLE_1)
     parts = [
         HEAD,
-        markdown_table(["", "claim", "verdict", "figures"], verdicts),
+        markdown.table(["", "claim", "verdict", "figures"], verdicts),
         f"\n## Apart from the paper by more than {APART}\n",
         apart(table, why) if table else f"Not measured: `{TABLE_1}.json` is not there.",
     ]
@@ -52,10 +53,4 @@ def apart(table: ResultTable, why: Mapping[str, str]) -> str:
     for row in dict.fromkeys(row for row, _ in far):
         shown = [signed(far[row, column]) if (row, column) in far else "" for column in columns]
         lines.append([table.labels.get(row, row), *shown, why.get(row, "")])
-    return f"{told}; ours minus the paper's:\n\n{markdown_table([table.column_title, *columns, ''], lines)}"
-
-
-def markdown_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table in GitHub's Markdown."""
-    lines = [headings, [":--" for _ in headings], *rows]
-    return "\n".join("| " + " | ".join(text.replace("|", "\\|") for text in line) + " |" for line in lines)
+    return f"{told}; ours minus the paper's:\n\n{markdown.table([table.column_title, *columns, ''], lines)}"

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from importlib.resources import files
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from csad.report import drawing
-from csad.report.axes import Frame, axes
-from csad.report.drawing import LETTER, WIDTH, line, shape, text
+from csad.report.axes import Frame, axes, room_for
+from csad.report.drawing import WIDTH, line, shape, text
 
 GAP, BELOW = 24.0, 40.0  # between two panels; of a panel below its floor
 STEP = 5.0  # how wide a bin is
-STYLE = "svg.plot { background: var(--paper); color: var(--ink); font-family: system-ui, sans-serif; }"
 
 
 def distribution(panels: Mapping[str, Mapping[str, ArrayLike]], *, title: str, x_label: str, y_label: str) -> str:
@@ -39,10 +37,7 @@ def distribution(panels: Mapping[str, Mapping[str, ArrayLike]], *, title: str, x
     )
     wide = len(parts_of) * (WIDTH + GAP) - GAP
     svg = drawing.plot(bottom, parts, title=title, describe=f"{told}.", width=wide)
-    css = files("csad.report").joinpath("plots.css").read_text(encoding="utf-8")
-    return svg.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1).replace(
-        "<title>", f"<style>{css}{STYLE}</style><title>", 1
-    )
+    return drawing.whole_file(svg)
 
 
 def counts(values: NDArray[np.float64], edges: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -69,7 +64,7 @@ def _panel(
     """The outlines of the groups, given with their place in the key, in one pair of axes."""
     found = [(place, counts(values, edges)) for place, values in groups]
     heights = drawing.ticks(0, max(int(each.max()) for _, each in found))
-    left = 24 + LETTER * max(map(len, drawing.tick_names(heights)))
+    left = room_for(heights)
     frame = Frame((float(edges[0]), float(edges[-1])), (heights[0], heights[-1]), left, 24.0)
     told = " and ".join(_about(values) for _, values in groups)
     parts = [text(left, 10, f"{part}: {told}", room=WIDTH - left)]
@@ -88,7 +83,7 @@ def _about(values: NDArray[np.float64]) -> str:
 
 
 def _look(place: int) -> dict[str, str]:
-    color, dash = drawing.COLORS[place % len(drawing.COLORS)], drawing.DASHES[place % len(drawing.DASHES)]
+    color, dash = drawing.color(place), drawing.DASHES[place % len(drawing.DASHES)]
     return {"stroke": color, "stroke_dasharray": dash}
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from html import escape
+from importlib.resources import files
 from typing import TypeGuard
+
+from csad.report.digits import MISSING
 
 # About one column of the page in pixels, so that text keeps its size on a phone and on a desk alike.
 WIDTH = 400.0
@@ -13,6 +16,8 @@ FONT = 11.0
 LETTER = 6.3  # a generous mean width of one letter at FONT, since an SVG string cannot measure text
 NARROW = "\u202f"
 NO_BREAK = "\u00a0"
+
+ALONE = "svg.plot { background: var(--paper); color: var(--ink); font-family: system-ui, sans-serif; }"
 
 Draw = Callable[[float, float], str]  # what draws at (x, y)
 
@@ -28,7 +33,7 @@ def finite(value: float | None) -> TypeGuard[float]:
 
 def percent(fraction: float | None, digits: int = 0) -> str:
     """``83 %`` for .83, and a dash where there is no number."""
-    return f"{100 * fraction:.{digits}f}{NO_BREAK}%" if finite(fraction) else "–"
+    return f"{100 * fraction:.{digits}f}{NO_BREAK}%" if finite(fraction) else MISSING
 
 
 def count(number: float) -> str:
@@ -77,16 +82,29 @@ def plot(height: float, parts: Iterable[str], *, title: str, describe: str, widt
     return f'<svg class="plot" role="img" viewBox="{view}" width="100%" font-size="{FONT:g}">{body}</svg>'
 
 
+def whole_file(svg: str) -> str:
+    """A plot as a file of its own, which brings its colours along."""
+    css = files("csad.report").joinpath("plots.css").read_text(encoding="utf-8")
+    return svg.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1).replace(
+        "<title>", f"<style>{css}{ALONE}</style><title>", 1
+    )
+
+
+def color(number: int) -> str:
+    """The colour of one series; they take turns."""
+    return COLORS[number % len(COLORS)]
+
+
 def mark(number: int, x: float, y: float, radius: float = 5.0) -> str:
     """The marker of one series: circle, diamond, square and triangle take turns."""
-    r, color = radius, COLORS[number % len(COLORS)]
+    r = radius
     d = {
         0: f"M{-r} 0a{r} {r} 0 1 0 {2 * r} 0a{r} {r} 0 1 0 {-2 * r} 0z",
         1: f"M0 {-1.25 * r}L{1.25 * r} 0L0 {1.25 * r}L{-1.25 * r} 0z",
         2: f"M{-0.9 * r} {-0.9 * r}h{1.8 * r}v{1.8 * r}h{-1.8 * r}z",
         3: f"M0 {-1.1 * r}L{1.1 * r} {0.9 * r}H{-1.1 * r}z",
     }[number % 4]
-    return shape("path", d=d, transform=f"translate({x:.1f} {y:.1f})", fill=color, class_="mark")
+    return shape("path", d=d, transform=f"translate({x:.1f} {y:.1f})", fill=color(number), class_="mark")
 
 
 def key(samples: Sequence[tuple[str, Draw]], left: float, right: float = WIDTH) -> tuple[list[str], float]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csad.report import drawing
-from csad.report.axes import Frame, axes
+from csad.report.axes import Frame, axes, room_for
 from csad.report.drawing import LETTER, WIDTH, finite, line, shape, text
 
 Curve = Sequence[tuple[float, float]]
@@ -31,7 +31,7 @@ def _thinned(curve: Curve) -> Points:
 
 def _stroke(number: int, points: Sequence[tuple[float, float]]) -> str:
     """The line of one series through places on the page; a single one becomes a dot."""
-    color = drawing.COLORS[number % len(drawing.COLORS)]
+    color = drawing.color(number)
     if len(points) == 1:
         return shape("circle", cx=points[0][0], cy=points[0][1], r=3, fill=color)
     path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
@@ -72,7 +72,7 @@ def line_chart(
     stages = [(float(start), name) for start, name in breaks if finite(start)]
     across = [*every[:, 0].tolist(), *(start for start, _ in stages)]
     heights = drawing.ticks(float(every[:, 1].min()), float(every[:, 1].max()))
-    left = 24 + LETTER * max(map(len, drawing.tick_names(heights)))
+    left = room_for(heights)
     parts, below = drawing.key([(name, partial(_sample, place)) for place, name in enumerate(thin)], left)
 
     frame = Frame((min(across), max(across)), (heights[0], heights[-1]), left, below)

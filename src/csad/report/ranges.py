@@ -67,7 +67,7 @@ def range_chart(
         for name, (low, value, high) in row.values.items():
             number = names.index(name)
             y = middle + 9 * (number - (len(names) - 1) / 2)
-            color = drawing.COLORS[number % len(drawing.COLORS)]
+            color = drawing.color(number)
             parts.append(line(x(low), y, x(high), y, stroke=color, class_="whisker"))
             parts.append(drawing.mark(number, x(value), y, 4.0))
     parts.append(text(right, floor + 28, x_label, text_anchor="end", class_="quiet"))

@@ -6,6 +6,7 @@ from typing import Any
 
 from csad.report import audit_words as said
 from csad.report import svg
+from csad.report.digits import MISSING
 from csad.report.drawing import NO_BREAK, finite, percent
 from csad.report.findings import Findings, Told
 from csad.report.ranges import Row, range_chart
@@ -25,7 +26,7 @@ def cards(findings: Findings) -> list[Part]:
             {
                 "name": told.name,
                 "when": "" if findings.before is None else "before" if told is findings.before else "after",
-                "big": percent(accuracy, 1) if finite(accuracy) else f"{error:.3g}" if finite(error) else "–",
+                "big": percent(accuracy, 1) if finite(accuracy) else f"{error:.3g}" if finite(error) else MISSING,
                 "of": "accuracy" if finite(accuracy) else "mean squared error" if finite(error) else "no predictions",
                 "share": 100 * accuracy if finite(accuracy) else None,
                 "state": told.audit["state"],

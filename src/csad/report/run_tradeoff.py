@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from csad.report import audit_words as said
+from csad.report.digits import MISSING
 from csad.report.findings import Findings, Told
 from csad.report.ranges import Range
 from csad.report.scatter import Spot, scatter
@@ -45,7 +46,7 @@ def all_runs(findings: Findings) -> Part:
     for bias in said.biases(findings.main.audit):
         columns[f"AUC of {bias}"] = [reading_range(run, bias) for run in runs]
     kept = {name: values for name, values in columns.items() if any(values)}
-    shown = [["–" if v is None else said.interval(v[1], v[0], v[2]) for v in values] for values in kept.values()]
+    shown = [[MISSING if v is None else said.interval(v[1], v[0], v[2]) for v in values] for values in kept.values()]
     rows = [[run.name, run.audit["state"], *told] for run, *told in zip(runs, *shown, strict=True)]
     return {"head": ["run", "verdict", *kept], "rows": rows}
 

@@ -7,8 +7,8 @@ from html import escape
 from typing import NamedTuple
 
 from csad.report import drawing
-from csad.report.axes import Frame, axes
-from csad.report.drawing import LETTER, line, shape
+from csad.report.axes import Frame, axes, room_for
+from csad.report.drawing import line, shape
 from csad.report.ranges import Range
 
 
@@ -31,12 +31,12 @@ def scatter(spots: Sequence[Spot], *, title: str, describe: str, x_label: str, y
         [end for value in values for end in value] for values in zip(*(spot[1:] for spot in spots), strict=True)
     )
     heights, across = drawing.ticks(min(high), max(high), 4), drawing.ticks(min(wide), max(wide), 4)
-    left = 24 + LETTER * max(map(len, drawing.tick_names(heights)))
+    left = room_for(heights)
     frame = Frame((across[0], across[-1]), (heights[0], heights[-1]), left, top + 8)
     parts += axes(frame, heights, x_label, y_label)
     for number, (name, across_it, up_it) in enumerate(spots):
         x, y = [frame.x(value) for value in across_it], [frame.y(value) for value in up_it]
-        look = {"stroke": drawing.COLORS[number % len(drawing.COLORS)], "class_": "whisker"}
+        look = {"stroke": drawing.color(number), "class_": "whisker"}
         parts += [line(x[0], y[1], x[2], y[1], **look), line(x[1], y[0], x[1], y[2], **look)]
         parts.append(shape("g", f"<title>{escape(name)}</title>{drawing.mark(number, x[1], y[1], 6.0)}"))
     return drawing.plot(frame.floor + 38, parts, title=title, describe=describe)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from csad.report import svg, words
 from csad.report.contestant import Contestant, Probe
+from csad.report.digits import MISSING
 from csad.report.drawing import count, finite, percent
 from csad.report.png import Pixels
 
@@ -35,7 +36,7 @@ def card(contestant: Contestant) -> dict[str, object]:
         "own": percent(words.mean_and_deviation(own)[0], 1),
         "other": percent(words.mean_and_deviation(other)[0], 1),
         "updates": count(contestant.target_updates),
-        "seconds": f"{contestant.seconds:,.1f}" if finite(contestant.seconds) else "–",
+        "seconds": f"{contestant.seconds:,.1f}" if finite(contestant.seconds) else MISSING,
         "warnings": list(contestant.warnings),
     }
 
@@ -88,7 +89,7 @@ def seed_table(seeds: Sequence[Mapping[str, object]]) -> dict[str, object]:
     """Header, one row per seed, and the mean and standard deviation of each column of fractions."""
     head = list(dict.fromkeys(["seed", *(name for row in seeds for name in row)]))
     rows = [
-        [str(row.get(name, "–")) if name == "seed" else percent(words.rate(row.get(name)), 1) for name in head]
+        [str(row.get(name, MISSING)) if name == "seed" else percent(words.rate(row.get(name)), 1) for name in head]
         for row in seeds
     ]
     foot = [["mean"], ["standard deviation"]]

@@ -10,6 +10,7 @@ from html import escape
 import numpy as np
 
 from csad.report import drawing
+from csad.report.digits import MISSING
 from csad.report.drawing import FONT, LETTER, WIDTH, finite, line, percent, shape, text
 from csad.report.lines import line_chart
 from csad.report.png import Pixels, data_uri
@@ -84,7 +85,7 @@ def heat_map(
             x = left + width * number
             hint = f"{row_title} {name}, {column_title} {column}: {percent(value, 1)}"
             parts.append(_cell(x + 1, middle - height / 2 + 1, width - 2, height - 2, value, hint.strip()))
-            words = f"{100 * value:.0f}" if finite(value) else "–"
+            words = f"{100 * value:.0f}" if finite(value) else MISSING
             ink = "on-high" if finite(value) and value >= TURN else "on-low"
             x += width / 2
             parts.append(text(x, middle, words, text_anchor="middle", class_=ink, font_size=size))

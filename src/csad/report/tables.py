@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from statistics import fmean, stdev
 from typing import Any
 
+from csad.report import markdown
 from csad.report.differences import GAP, Difference, Share, difference_rows, share_rows
 from csad.report.digits import MISSING, figure, rounded, spelled
 from csad.report.drawing import finite
@@ -156,11 +156,10 @@ def captions(table: ResultTable) -> list[str]:
 def as_markdown(table: ResultTable) -> str:
     """The title, the table and its captions in GitHub's Markdown."""
     headings, rows = as_rows(table)
-    lines = [[markdown_text(text) for text in row] for row in [headings, *rows]]
-    lines.insert(1, [":--", *(":-:" for _ in headings[1:])])
-    body = [f"| {' | '.join(line)} |" for line in lines]
-    notes = [f"- {markdown_text(caption)}" for caption in captions(table)]
-    return "\n".join([f"### {markdown_text(table.title)}", "", *body, "", *notes]) + "\n"
+    head, *lines = [[markdown.escaped(text) for text in row] for row in [headings, *rows]]
+    body = markdown.table(head, lines, [":--", *(":-:" for _ in headings[1:])])
+    notes = [f"- {markdown.escaped(caption)}" for caption in captions(table)]
+    return "\n".join([f"### {markdown.escaped(table.title)}", "", body, "", *notes]) + "\n"
 
 
 def _ours(cell: Cell | None, runs: int, kind: str) -> str:
@@ -192,8 +191,3 @@ def _paper(cell: Cell | None) -> str:
 def metric_label(table: ResultTable, metric: str) -> str:
     """A metric's name as it is printed."""
     return table.labels.get(metric, metric.replace("_", " "))
-
-
-def markdown_text(text: str) -> str:
-    """Text on one line in which nothing is markup; an underscore inside a word is none anyway."""
-    return re.sub(r"[\\`*|<\[\]~#$]|&(?=#?\w+;)|(?<![^\W_])_|_(?![^\W_])", r"\\\g<0>", " ".join(text.split()))

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from html import escape
-from importlib.resources import files
 from typing import NamedTuple
 
 from csad.report import drawing
-from csad.report.axes import Frame, axes
-from csad.report.drawing import LETTER, WIDTH, line, shape, text
+from csad.report.axes import Frame, axes, room_for
+from csad.report.drawing import WIDTH, line, shape, text
 from csad.report.tables import ERROR, ResultTable, metric_label
 
 GAP = 24.0  # between two panels
-STYLE = "svg.plot { background: var(--paper); color: var(--ink); font-family: system-ui, sans-serif; }"
 
 
 class Point(NamedTuple):
@@ -59,10 +57,7 @@ def tradeoff(table: ResultTable, x: str, ys: Sequence[str]) -> str:
     best = {metric_label(table, y): ", ".join(p.row for p in undominated(points)) for y, points in panels}
     told = "; ".join(f"{label}: {rows}" for label, rows in best.items())
     svg = drawing.plot(bottom, parts, title=table.title, describe=f"Undominated in {told}.", width=wide)
-    css = files("csad.report").joinpath("plots.css").read_text(encoding="utf-8")
-    return svg.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1).replace(
-        "<title>", f"<style>{css}{STYLE}</style><title>", 1
-    )
+    return drawing.whole_file(svg)
 
 
 def _points(table: ResultTable, x: str, y: str) -> list[Point]:
@@ -84,13 +79,13 @@ def _panel(
     points = [point for point, _, _ in placed]
     heights = drawing.ticks(0, max(point.y + point.dy for point in points))
     pad = (across[1] - across[0]) * 0.06 or 0.01
-    left = 24 + LETTER * max(map(len, drawing.tick_names(heights)))
+    left = room_for(heights)
     frame = Frame((across[0] - pad, across[1] + pad), (heights[0], heights[-1]), left, 12.0)
     parts = axes(frame, heights, x_label, y_label)
     parts.append(_path([(frame.x(p.x), frame.y(p.y)) for p in undominated(points)], class_="break"))
     for number in sorted({number for _, number, _ in placed}):
         own = [(point, strength) for point, other, strength in placed if other == number]
-        color = drawing.COLORS[number % len(drawing.COLORS)]
+        color = drawing.color(number)
         if len(own) > 1:
             parts.append(_path([(frame.x(p.x), frame.y(p.y)) for p, _ in own], class_="curve", stroke=color))
         for point, strength in own:
