@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from iteration import loud, surroundings
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
@@ -102,14 +103,10 @@ def our_iteration(dataset: Dataset, name: str, batch_size: int, way: Way, precis
     method = made_method(dataset.task, name, batch_size, precision).to(way.device)
     number = 0 if name == "vanilla" else len(method.schedule()) - 1
     runs, batches = Alone(method), OwnBatches(dataset, method.course, 0, way.device)
-    steps = Steps(runs, batches, optimisers_of(runs, way.device), number, way, _loud)
+    steps = Steps(runs, batches, optimisers_of(runs, way.device), number, way, loud)
     order = steps.epoch(0)
     place = iter(range(10**9))
     return lambda: steps(order[next(place) % len(order)])
-
-
-def _loud(text: str) -> None:
-    raise SystemExit(f"The benchmark must record: {text}")
 
 
 def timed(make: Callable[[], Callable[[], Any]], device: torch.device, seconds: float) -> dict[str, float]:
@@ -208,8 +205,7 @@ def main() -> None:
     found["decoding"] = decoding(options.jpegs, options.size)
     print(f"decoding: {found['decoding']['per_second']:,.0f} images/s into the cache, {THREADS} threads")
     if options.json:
-        about: dict[str, Any] = {"device": torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu"}
-        about |= {"torch": torch.__version__, "precision": options.precision, "threads": torch.get_num_threads()}
+        about = surroundings(device, options.precision)
         about |= {"size": options.size, "batch": options.batch, "images": options.images}
         options.json.write_text(json.dumps({"environment": about, **found}, indent=2) + "\n")
 

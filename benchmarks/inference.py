@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from iteration import made_method, made_up_digits
+from iteration import made_method, made_up_digits, surroundings
 from torch import Tensor
 
 from csad.methods.method import Method
@@ -72,8 +72,7 @@ def main() -> None:
     for line in lines:
         print(f"{line['method']:14} {line['parameters']:9,} parameters  {line['ms']:8.3f} ms per {ROWS} digits")
     if options.json:
-        about: dict[str, Any] = {"device": torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu"}
-        about |= {"torch": torch.__version__, "precision": options.precision, "threads": torch.get_num_threads()}
+        about = surroundings(device, options.precision)
         options.json.write_text(json.dumps({"environment": about, "rows": lines}, indent=2) + "\n")
 
 

@@ -77,13 +77,14 @@ def our_iteration(dataset: Dataset, batch_size: int, runs: int | None, way: Way,
     else:
         alone = Stack(methods, way.device)
         batches = StackedBatches([dataset] * runs, course, range(runs), way.device)
-    steps = Steps(alone, batches, optimisers_of(alone, way.device), number, way, _loud)
+    steps = Steps(alone, batches, optimisers_of(alone, way.device), number, way, loud)
     order = [rows for epoch in range(2) for rows in steps.epoch(epoch)]
     place = iter(range(10**9))
     return lambda: steps(order[next(place) % len(order)])
 
 
-def _loud(text: str) -> None:
+def loud(text: str) -> None:
+    """Ends the program where a step could not be recorded."""
     raise SystemExit(f"The benchmark must record: {text}")
 
 
@@ -141,9 +142,14 @@ def main() -> None:
             for runs in sizes if rows == batch_sizes[0] else []:
                 add("stacked", runs, rows, partial(our_iteration, dataset, rows, runs, recorded, options.precision))
     if options.json:
-        about: dict[str, Any] = {"device": torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu"}
-        about |= {"torch": torch.__version__, "precision": options.precision, "threads": torch.get_num_threads()}
+        about = surroundings(device, options.precision)
         options.json.write_text(json.dumps({"environment": about, "lines": lines}, indent=2) + "\n")
+
+
+def surroundings(device: torch.device, precision: str) -> dict[str, Any]:
+    """What a measurement depends on besides the program."""
+    name = torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu"
+    return {"device": name, "torch": torch.__version__, "precision": precision, "threads": torch.get_num_threads()}
 
 
 def _line(lines: Sequence[dict[str, Any]]) -> str:

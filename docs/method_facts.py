@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import searches
+from choices import RESULTS
 
 from csad.data.samples import Classes, Number, Task
 from csad.errors import InputError
@@ -14,7 +15,6 @@ from csad.nets.parts import Nets, Sizes
 from csad.registry import METHODS
 
 GUIDE = Path(__file__).parent / "guides" / "which-method.md"
-RESULTS = Path(__file__).parent / "results"
 SHOWN = ("0.020", "0.035", "0.050")  # σ² of the columns
 
 
@@ -72,7 +72,5 @@ def figures_table():
 def page(text):
     """The guide with both tables as they are now."""
     for mark, table in (("facts", facts_table()), ("figures", figures_table())):
-        start, end = f"<!-- {mark} -->", f"<!-- /{mark} -->"
-        before, rest = text.split(start)
-        text = f"{before}{start}\n{table}\n{end}{rest.split(end)[1]}"
+        text = searches.filled(text, mark, table)
     return text

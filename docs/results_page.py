@@ -3,15 +3,14 @@
 import json
 import statistics
 import textwrap
-from pathlib import Path
 
 import searches
+from choices import RESULTS
 
 from csad.report.digits import signed
 from csad.report.paired import Comparison
 from csad.report.tables import from_json
 
-RESULTS = Path(__file__).parent / "results"
 METHODS = ("vanilla", "csad")
 
 

@@ -13,6 +13,13 @@ def table(columns, rows):
     return markdown.table(columns, rows, ["---"] * len(columns))
 
 
+def filled(page, mark, text):
+    """The page with a text between the two marks that it has for it."""
+    start, end = f"<!-- {mark} -->", f"<!-- /{mark} -->"
+    before, rest = page.split(start)
+    return f"{before}{start}\n{text}\n{end}{rest.split(end)[1]}"
+
+
 def grouped(runs, column):
     """The runs by their values but for one, and then by that one."""
     cells = {}

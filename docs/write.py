@@ -1,7 +1,6 @@
 """Writes what documents show from what commands found: tables, pictures, the pages in docs/results."""
 
 import json
-import re
 from pathlib import Path
 
 import method_facts
@@ -76,9 +75,7 @@ def problem_picture(enlarge=7, gap=6):
 
 def main():
     readme = (ROOT / "README.md").read_text()
-    block = f"<!-- figures -->\n{readme_table()}\n<!-- /figures -->"
-    fresh = re.sub(r"<!-- figures -->.*<!-- /figures -->", lambda _: block, readme, flags=re.DOTALL)
-    (ROOT / "README.md").write_text(fresh)
+    (ROOT / "README.md").write_text(searches.filled(readme, "figures", readme_table()))
     (RESULTS / "README.md").write_text(results_page())
     for name, page in searches.pages().items():
         (RESULTS / name).write_text(page)

@@ -11,11 +11,12 @@ from importlib import resources
 from typing import Any
 
 from csad.errors import InputError, unknown
-from csad.experiments.values import settings_of, typed
+from csad.experiments.values import settings_of, toml_names, typed
 from csad.methods.method import Course
 from csad.nets.parts import Sizes, own_class
 from csad.registry import BACKBONES, METHODS
 
+FOLDER = resources.files("csad.experiments")
 # What a reader of the paper may type, and what it is called here.
 PAPER_NAMES = {
     "lambda": "debias_weight",
@@ -71,15 +72,13 @@ class Plan:
 
 def experiment(name: str) -> dict[str, Any]:
     """The TOML file of a task, or nothing where it has none; ``kinds/table`` has those of tables of one's own."""
-    folder = resources.files("csad.experiments")
-    names = [*experiments(), *(f"kinds/{kind}" for kind in ("table", "small-table", "series", "image", "photo"))]
-    return tomllib.loads((folder / f"{name}.toml").read_text(encoding="utf-8")) if name in names else {}
+    names = [*experiments(), *(f"kinds/{kind}" for kind in toml_names(FOLDER / "kinds"))]
+    return tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8")) if name in names else {}
 
 
 def experiments() -> list[str]:
     """The tasks that have a TOML file of their own."""
-    names = (file.name for file in resources.files("csad.experiments").iterdir())
-    return sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml"))
+    return toml_names(FOLDER)
 
 
 def own_settings(kind: str, member: Any) -> dict[str, inspect.Parameter]:

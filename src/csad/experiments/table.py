@@ -9,6 +9,7 @@ from importlib import resources
 from typing import Any
 
 from csad.errors import InputError, unknown
+from csad.experiments.values import toml_names
 
 FOLDER = resources.files("csad.experiments") / "tables"
 
@@ -116,7 +117,7 @@ class Table:
 
 def tables() -> list[str]:
     """The tables that can be reproduced."""
-    return sorted(file.name.removesuffix(".toml") for file in FOLDER.iterdir() if file.name.endswith(".toml"))
+    return toml_names(FOLDER)
 
 
 def read_table(name: str) -> Table:

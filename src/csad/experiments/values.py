@@ -6,6 +6,7 @@ import inspect
 import types
 import typing
 from collections.abc import Callable
+from importlib.resources.abc import Traversable
 from numbers import Integral, Real
 from typing import Any
 
@@ -29,6 +30,11 @@ def settings_of(member: Callable[..., Any], leave_out: tuple[str, ...] = ()) -> 
         for name, p in signature.parameters.items()
         if name not in leave_out and p.kind not in GATHERED
     }
+
+
+def toml_names(folder: Traversable) -> list[str]:
+    """What the TOML files of a folder are called, without their endings."""
+    return sorted(file.name.removesuffix(".toml") for file in folder.iterdir() if file.name.endswith(".toml"))
 
 
 def typed(name: str, value: Any, annotation: Any) -> Any:

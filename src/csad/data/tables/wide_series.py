@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csad.data.tables.columns import Numbers, Table, Whole, shown
-from csad.data.tables.preparation import Preparation, Unit
+from csad.data.tables.preparation import Preparation, Unit, read_back
 from csad.data.tables.prepared import Scaled, X
 from csad.data.tables.series import MARK, series_words, unit_of
 from csad.errors import InputError
@@ -79,12 +79,10 @@ class WideSeries(Preparation):
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """The preparation that ``to_dict`` gave, from JSON or as it is."""
         plain = Preparation.from_dict(values)
-        try:
+        with read_back(values, "series"):
             channels, marked = tuple(map(str, values["wide"]["channels"])), bool(values["wide"]["marked"])
             if not channels or not plain.columns or len(plain.columns) % len(channels):
                 raise ValueError("its columns cannot be parted into channels")
-        except (KeyError, TypeError, ValueError) as error:
-            raise InputError(f"The preparation of the series is not whole ({error}): train the run again.") from error
         return cls(plain.columns, plain.target, channels, marked)
 
 
