@@ -1,5 +1,6 @@
 """What tests of the command line type."""
 
+from pathlib import Path
 from typing import Any
 
 from typer.testing import CliRunner
@@ -17,3 +18,8 @@ SHORT = [
 def typed(*words: str) -> Any:
     """What came of it: exit code, stdout, stderr."""
     return CliRunner().invoke(app, list(words))
+
+
+def contents(place: Path) -> dict[str, bytes | None]:
+    """All that lies in a folder, by path: bytes of files, nothing of folders."""
+    return {str(path.relative_to(place)): path.read_bytes() if path.is_file() else None for path in place.rglob("*")}

@@ -311,7 +311,7 @@ CASES = [
         "a preparation of an unknown kind", PREDICT, "is not whole (the kind of 'age' is 'picture')", prepared(unkind)
     ),
     Case("a preparation without numbers", PREDICT, "is not whole (its mean is 'forty')", prepared(numberless)),
-    Case("a preparation that lacks a column", PREDICT, "makes 5 columns where the run takes 6", prepared(fewer)),
+    Case("a preparation that lacks a column", PREDICT, "makes 5 columns where the model takes 6", prepared(fewer)),
     Case(
         "a preparation with another number",
         PREDICT,

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pooch
 import pytest
-from commands import SHORT
+from commands import SHORT, contents
 from typer.testing import CliRunner
 
 from csad.cli import app
@@ -250,10 +250,6 @@ def folder(finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> I
     pooch.get_logger().setLevel(logging.WARNING)
     yield place
     pooch.get_logger().setLevel(level)
-
-
-def contents(place: Path) -> dict[str, bytes | None]:
-    return {str(path.relative_to(place)): path.read_bytes() if path.is_file() else None for path in place.rglob("*")}
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name.replace(" ", "-"))

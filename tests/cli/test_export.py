@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from commands import SHORT, typed
+from commands import SHORT, contents, typed
 
 import csad
 from csad.deploy import Model, predict_file
@@ -23,10 +23,6 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     result = typed("train", "toy-table", *SHORT, "--set", "data.rows=64", "--quiet", "--out", str(place))
     assert result.exit_code == 0, result.stderr
     return place
-
-
-def contents(place: Path) -> dict[str, bytes | None]:
-    return {str(path.relative_to(place)): path.read_bytes() if path.is_file() else None for path in place.rglob("*")}
 
 
 def test_a_run_is_exported_in_each_format_and_predicts_the_same(trained: Path, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from commands import contents
 from own_case import PREDICT, Case
 from own_cases import CASES, TRAIN
 from own_file_cases import FILE_CASES
@@ -30,10 +31,6 @@ def here(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("CSAD_DATA", raising=False)
     monkeypatch.setenv("CSAD_CACHE", str(tmp_path / "cache"))
     return place
-
-
-def contents(place: Path) -> dict[str, bytes | None]:
-    return {str(path.relative_to(place)): path.read_bytes() if path.is_file() else None for path in place.rglob("*")}
 
 
 @pytest.mark.parametrize("case", [*CASES, *FILE_CASES], ids=lambda case: case.name.replace(" ", "-"))

@@ -43,10 +43,8 @@ def _under(root: Path | None, folder: str, name: str, sha256: str) -> Path | Non
 
 def _check(path: Path, sha256: str) -> None:
     if _sha256(path) != sha256:
-        size = f"{path.stat().st_size:,} bytes"
-        raise damaged(
-            path, f"({size}) is not the file as it is distributed, by its checksum: it is cut short or changed"
-        )
+        what = "is not the file as it is distributed: its checksum differs, so it is cut short or changed"
+        raise damaged(path, f"({path.stat().st_size:,} bytes) {what}")
 
 
 def _sha256(path: Path) -> str:

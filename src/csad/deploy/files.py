@@ -75,7 +75,7 @@ def _of_table(by: Speaker, prepared: Preparation, path: Path, id_column: str) ->
     wanted = math.prod(by.shape)  # of series, channels × steps
     if len(prepared.names()) != wanted:
         raise InputError(
-            f"The preparation of a table makes {len(prepared.names())} columns where {by.told} takes {wanted}, so one "
+            f"The preparation of a table makes {len(prepared.names())} columns where the model takes {wanted}, so one "
             "of the two is not whole: train the run again."
         )
     table = read_table_file(path, alone=[column.column for column in prepared.columns])

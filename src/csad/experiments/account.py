@@ -94,6 +94,11 @@ def target_updates(method: Method, y: Tensor) -> int:
     )
 
 
+def made_with(environment: Mapping[str, Any]) -> str:
+    """The versions and the device, for people."""
+    return "csad {csad}, torch {torch}, Python {python}, {device}".format(**environment)
+
+
 def environment(way: Way, precision: str) -> dict[str, Any]:
     """What a figure depends on besides its settings."""
     on_gpu = way.device.type == "cuda"

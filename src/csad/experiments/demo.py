@@ -15,6 +15,7 @@ from csad.auditing.metrics import cell_accuracy
 from csad.data.samples import Dataset, Samples
 from csad.data.sets.coloring import PALETTE
 from csad.errors import Interrupted
+from csad.experiments.account import made_with
 from csad.experiments.build import read
 from csad.experiments.folder import Folder, write_whole
 from csad.experiments.listeners import Teller
@@ -91,18 +92,12 @@ def _summary(runs: Sequence[Run]) -> dict[str, Any]:
 
 def _contestant(name: str, run: Run, dataset: Dataset) -> Contestant:
     test = dataset.splits["test"]
-    curves: dict[str, list[tuple[float, float]]] = {}
-    breaks: dict[str, float] = {}
-    for line in run.log.lines:
-        breaks.setdefault(line["stage"], line["step"])
-        for update, value in line.get("losses", {}).items():
-            curves.setdefault(update, []).append((line["step"], value))
     return Contestant(
         name=name,
         accuracy=run.result["metrics"]["test"]["accuracy"],
         cells=cell_accuracy(run.predict(test.x), test.y.numpy(), test.extra["color"].numpy(), len(PALETTE), 10),
-        curves=curves,
-        breaks=[(step, stage) for stage, step in breaks.items()],
+        curves=run.log.points("losses"),
+        breaks=run.log.starts(),
         probes=_probes(run),
         target_updates=run.result["target_updates"],
         seconds=run.result["seconds"],
@@ -125,7 +120,6 @@ def pictures(samples: Samples) -> NDArray[np.uint8]:
 
 def _facts(run: Run, dataset: Dataset, seeds: Sequence[int]) -> dict[str, str]:
     sizes = ", ".join(f"{name} {len(samples)}" for name, samples in dataset.splits.items())
-    about = run.result["environment"]
     train, own, data = (run.config[section] for section in ("train", "settings", "data"))
     return {
         "data": f"scikit-learn's handwritten digits, 8 × 8 pixels, coloured as by Kim et al. (CVPR 2019): {sizes}",
@@ -133,6 +127,6 @@ def _facts(run: Run, dataset: Dataset, seeds: Sequence[int]) -> dict[str, str]:
         "CSAD": f"debias_weight {own['debias_weight']}, inner_steps {own['inner_steps']}, rate {train['rate']}, "
         f"batch {train['batch_size']}",
         "selection": run.result["selection"],
-        "versions": f"csad {about['csad']}, torch {about['torch']}, Python {about['python']}, {about['device']}",
+        "versions": made_with(run.result["environment"]),
         "command": f"csad demo --seed {','.join(map(str, seeds))}",
     }

@@ -57,6 +57,21 @@ class Log:
                     found.setdefault(name, []).append(value)
         return found
 
+    def points(self, key: str) -> dict[str, list[tuple[float, float]]]:
+        """(step, value) of all figures that lines have under a key, "losses" or "validation", by name."""
+        found: dict[str, list[tuple[float, float]]] = {}
+        for line in self.lines:
+            for name, value in line.get(key, {}).items():
+                found.setdefault(name, []).append((line["step"], value))
+        return found
+
+    def starts(self) -> list[tuple[float, str]]:
+        """The first step of each stage, and the stage."""
+        found: dict[str, float] = {}
+        for line in self.lines:
+            found.setdefault(line.get("stage", ""), line["step"])
+        return [(step, stage) for stage, step in found.items() if stage]
+
     def warnings(self) -> list[str]:
         """The advice given, each once."""
         return list(dict.fromkeys(line["warning"] for line in self.lines if "warning" in line))

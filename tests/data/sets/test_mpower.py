@@ -146,9 +146,9 @@ def test_people_without_what_is_needed_are_dropped_and_their_records_counted(fol
     folder.record("child")
     folder.record("stranger")
     found = records(folder, every=True)
-    assert found.age.tolist() == [60, 100]
-    assert found.parkinson.tolist() == [1, 0]
-    assert found.dropped == {
+    assert found.people.age.tolist() == [60, 100]
+    assert found.people.parkinson.tolist() == [1, 0]
+    assert found.people.dropped == {
         "an age of 18 to 100": 4, "an age": 1, "a diagnosis": 1, "demographics": 1
     }  # fmt: skip
 
@@ -158,7 +158,7 @@ def test_of_several_answers_of_a_person_the_first_complete_one_counts(folder: Fo
         folder.person("one", age, diagnosis)
     folder.record("one")
     found = records(folder)
-    assert (found.age.tolist(), found.parkinson.tolist()) == ([50], [0])
+    assert (found.people.age.tolist(), found.people.parkinson.tolist()) == ([50], [0])
 
 
 def test_records_with_too_few_taps_no_file_or_no_buttons_are_dropped_and_counted(folder: Folder) -> None:
@@ -172,7 +172,7 @@ def test_records_with_too_few_taps_no_file_or_no_buttons_are_dropped_and_counted
     folder.record("one", tap_items(5))
     folder.record("one", tap_items(9))
     first, every = (records(folder, every=every) for every in (False, True))
-    assert first.dropped == every.dropped == {"5 taps": 3, "buttons": 1, "a file": 1}
+    assert first.people.dropped == every.people.dropped == {"5 taps": 3, "buttons": 1, "a file": 1}
     assert [(x[0] != 0).sum() for x in first.x] == [5], "the first that can be used"
     assert [(x[0] != 0).sum() for x in every.x] == [5, 9]
 

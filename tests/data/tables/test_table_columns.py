@@ -4,14 +4,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from word_columns import words
 
-from csad.data.tables.columns import Dates, Ids, Numbers, Table, Words, keys_of, named, number_name
+from csad.data.tables.columns import Dates, Ids, Numbers, Table, keys_of, named, number_name
 from csad.errors import InputError
-
-
-def words(*cells: str) -> Words:
-    kinds = list(dict.fromkeys(cell for cell in cells if cell))
-    return Words(np.array([kinds.index(cell) if cell else -1 for cell in cells], np.int32), tuple(kinds))
 
 
 def test_values_are_named_numbers_in_their_order_and_then_words() -> None:

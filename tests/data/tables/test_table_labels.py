@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from word_columns import words
 
 from csad.data.pairs import near_bias
 from csad.data.samples import Classes, Number
@@ -14,11 +15,6 @@ from csad.data.tables.preparation import Unit
 
 AGES = np.arange(18, 80, dtype=np.float64)
 TABLE = Table(Path("people.csv"), {}, len(AGES))
-
-
-def words(*cells: str) -> Words:
-    kinds = list(dict.fromkeys(cell for cell in cells if cell))
-    return Words(np.array([kinds.index(cell) if cell else -1 for cell in cells], np.int32), tuple(kinds))
 
 
 def bias(column: Numbers | Words, bins: Any = None, widths: Any = None) -> Label:

@@ -5,18 +5,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from word_columns import words
 
-from csad.data.tables.columns import Dates, Ids, Numbers, Table, Words
+from csad.data.tables.columns import Dates, Ids, Numbers, Table
 from csad.data.tables.splits import check_apart, given_parts, groups_of, validation_drawn
 from csad.errors import InputError
 
 TABLE = Table(Path("people.csv"), {}, 4)
 THREE = (0.7, 0.1, 0.2)
-
-
-def words(*cells: str) -> Words:
-    kinds = list(dict.fromkeys(cell for cell in cells if cell))
-    return Words(np.array([kinds.index(cell) if cell else -1 for cell in cells], np.int32), tuple(kinds))
 
 
 def test_a_column_may_say_the_split_in_any_letters() -> None:

@@ -11,7 +11,7 @@ from csad.data.given_files import find_given
 from csad.data.pairs import Related
 from csad.data.people import drawn, parted
 from csad.data.samples import Classes, Dataset, Samples, Task
-from csad.data.sets.mpower_records import CHANNELS, FEWEST, Records
+from csad.data.sets.mpower_records import CHANNELS, FEWEST, People, Records
 from csad.data.sets.mpower_tables import read_records
 from csad.data.split import check_share, generator_for
 from csad.errors import InputError, unknown
@@ -54,7 +54,7 @@ def mpower(
     check_settings(length, per_cell, validation, tolerance)
     demographics, tapping, files = find_given(FILES, "mpower", SOURCE, data_root)
     found = read_records(demographics, tapping, files, every=records == "all", length=length, youngest=youngest)
-    test = people_to_test(found, per_cell, seed)
+    test = people_to_test(found.people, per_cell, seed)
     return as_dataset("mpower", found, test, validation=validation, tolerance=tolerance, seed=seed)
 
 
@@ -71,9 +71,9 @@ def age_bins(age: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.digitize(age, EDGES).astype(np.int64)
 
 
-def people_to_test(records: Records, per_cell: int, seed: int) -> NDArray[np.int64]:
+def people_to_test(people: People, per_cell: int, seed: int) -> NDArray[np.int64]:
     """The numbers of ``per_cell`` people of each tested age and diagnosis."""
-    cells = _cells(records)
+    cells = _cells(people)
     present = np.bincount(cells, minlength=len(AGES) * len(DIAGNOSES)).reshape(len(AGES), -1)
     few = [
         f"{present[place, diagnosis]} aged {age} ({name})"
@@ -82,36 +82,33 @@ def people_to_test(records: Records, per_cell: int, seed: int) -> NDArray[np.int
         if age in TESTED and present[place, diagnosis] < per_cell
     ]
     if few:
+        left_out = f" (records left out: {people.wants()})" if people.dropped else ""
         raise InputError(
             f"{per_cell} people of each age and diagnosis are to be tested, but there are only {', '.join(few)}: "
-            f"give a smaller per_cell{_left_out(records)}."
+            f"give a smaller per_cell{left_out}."
         )
     counts = [per_cell * (age in TESTED) for age in AGES for _ in DIAGNOSES]
     return drawn(cells, counts, generator_for(seed, "mpower test"))
 
 
-def _cells(records: Records) -> NDArray[np.int64]:
-    cells: NDArray[np.int64] = age_bins(records.age) * len(DIAGNOSES) + records.parkinson
+def _cells(people: People) -> NDArray[np.int64]:
+    cells: NDArray[np.int64] = age_bins(people.age) * len(DIAGNOSES) + people.parkinson
     return cells
-
-
-def _left_out(records: Records) -> str:
-    told = ", ".join(f"{count} for want of {reason}" for reason, count in records.dropped.items())
-    return f" (records left out: {told})" if told else ""
 
 
 def as_dataset(
     name: str, records: Records, test: NDArray[np.int64], *, validation: float, tolerance: int, seed: int
 ) -> Dataset:
     """The data set of these records, in which the people ``test`` are tested; age and person are extra facts."""
-    parts = parted(_cells(records), test, validation, generator_for(seed, "mpower validation"))
-    bins, splits = age_bins(records.age), {}
-    for split, people in parts.items():
-        rows = np.isin(records.person, people)
+    people = records.people
+    parts = parted(_cells(people), test, validation, generator_for(seed, "mpower validation"))
+    bins, splits = age_bins(people.age), {}
+    for split, own in parts.items():
+        rows = np.isin(records.person, own)
         person = records.person[rows]
-        facts = {fact: values[person] for fact, values in records.facts.items()}
-        extra = {"person": person, "age": records.age[person], **facts}
-        splits[split] = Samples(records.x[rows], records.parkinson[person], bins[person], extra)
+        facts = {fact: values[person] for fact, values in people.facts.items()}
+        extra = {"person": person, "age": people.age[person], **facts}
+        splits[split] = Samples(records.x[rows], people.parkinson[person], bins[person], extra)
     related = Related("near_bias", (float(tolerance),)) if tolerance else Related()
     target, bias = Classes(len(DIAGNOSES), DIAGNOSES), Classes(len(AGES), AGES)
     return Dataset(Task(name, (len(CHANNELS), records.x.shape[2]), target, (bias,), ("age",), related), splits)

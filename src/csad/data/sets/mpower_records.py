@@ -44,18 +44,25 @@ class Taps(NamedTuple):
         return Taps(self.time[index], self.x[index], self.y[index], self.button[index])
 
 
-class Records(NamedTuple):
-    """Series x (records, channels, length), the number of each one's person, and what is known of the people.
+class People(NamedTuple):
+    """What is known of people whose records can be used, and why others cannot."""
 
-    ``dropped`` counts the records that were left out, by reason; ``facts`` has further values, one per person.
-    """
+    parkinson: NDArray[np.int64]  # (people,), 0 or 1
+    age: NDArray[np.int64]  # (people,), years
+    dropped: Mapping[str, int]  # records that were left out, counted by what they lack
+    facts: Mapping[str, Floats]  # further values, one per person
+
+    def wants(self) -> str:
+        """The same in words; empty where none was left out."""
+        return ", ".join(f"{count} for want of {reason}" for reason, count in self.dropped.items())
+
+
+class Records(NamedTuple):
+    """Series x (records, channels, length), and the number of each one's person."""
 
     x: NDArray[np.float32]
     person: NDArray[np.int64]
-    parkinson: NDArray[np.int64]  # (people,), 0 or 1
-    age: NDArray[np.int64]  # (people,), years
-    dropped: Mapping[str, int]
-    facts: Mapping[str, Floats]
+    people: People
 
 
 def read_taps(data: bytes | str, name: str) -> Taps:

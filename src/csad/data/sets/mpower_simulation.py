@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from csad.data.samples import Dataset
 from csad.data.sets.mpower import age_bins, as_dataset, check_settings, people_to_test
-from csad.data.sets.mpower_records import Records, as_series, mended, write_taps
+from csad.data.sets.mpower_records import People, Records, as_series, mended, write_taps
 from csad.data.sets.mpower_tables import AGE, DIAGNOSIS, PERSON, RECTANGLES, SAMPLES
 from csad.data.sets.tapping_world import (
     EFFECTS,
@@ -65,16 +65,15 @@ def mpower_simulated(
     test = people_to_test(_about(everyone, world), per_cell, seed)
     if balanced:
         everyone = _evened(everyone, test, seed)
-    records = _about(everyone, world)._replace(x=np.stack([_series(person, world, length) for person in everyone]))
+    x = np.stack([_series(person, world, length) for person in everyone])
+    records = Records(x, np.arange(len(everyone)), _about(everyone, world))
     return as_dataset("mpower-simulated", records, test, validation=validation, tolerance=tolerance, seed=seed)
 
 
-def _about(everyone: list[Person], world: World) -> Records:
-    """What is known of the people, without their series."""
+def _about(everyone: list[Person], world: World) -> People:
+    """What is known of the people."""
     facts = [person.traits(world) | {"evidence": person.evidence(world)} for person in everyone]
-    return Records(
-        x=np.zeros((0, 0, 0), dtype=np.float32),
-        person=np.arange(len(everyone)),
+    return People(
         parkinson=np.array([person.parkinson for person in everyone], dtype=np.int64),
         age=np.array([person.age for person in everyone]),
         dropped={},

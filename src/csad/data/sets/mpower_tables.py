@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csad.data.given_files import BLANK, Table, read_csv
-from csad.data.sets.mpower_records import FEWEST, Point, Records, as_series, centre_of, mended, read_taps
+from csad.data.sets.mpower_records import FEWEST, People, Point, Records, as_series, centre_of, mended, read_taps
 from csad.data.sets.tap_files import TapFiles
 from csad.errors import InputError
 
@@ -21,7 +21,7 @@ SAMPLES = "tapping_results.json.TappingSamples"
 RECTANGLES = ("tapping_results.json.ButtonRectLeft", "tapping_results.json.ButtonRectRight")
 COLUMNS = ("recordId", PERSON, "createdOn", SAMPLES, *RECTANGLES)
 OLDEST = 100
-DIAGNOSES = {"false": 0, "true": 1}
+WORDS = {"false": 0, "true": 1}
 
 
 class Person(NamedTuple):
@@ -54,16 +54,18 @@ def read_records(demographics: Path, tapping: Path, files: Path, *, every: bool,
                 dropped[series] += 1
             else:
                 found.setdefault(code, []).append(series)
-    if not found:
-        told = ", ".join(f"{count} for want of {reason}" for reason, count in dropped.items())
-        raise InputError(f"No record of {tapping} can be used: {told}.")
-    return Records(
-        x=np.stack([series for own in found.values() for series in own]),
-        person=np.repeat(np.arange(len(found)), [len(own) for own in found.values()]),
+    kept = People(
         parkinson=np.array([people[code].parkinson for code in found]),
         age=np.array([people[code].age for code in found]),
         dropped=dict(dropped),
         facts={},
+    )
+    if not found:
+        raise InputError(f"No record of {tapping} can be used: {kept.wants()}.")
+    return Records(
+        x=np.stack([series for own in found.values() for series in own]),
+        person=np.repeat(np.arange(len(found)), [len(own) for own in found.values()]),
+        people=kept,
     )
 
 
@@ -80,7 +82,7 @@ def read_people(table: Table, youngest: int) -> dict[str, Person]:
 def _person(table: Table, row: int, age: str, diagnosis: str, youngest: int) -> Person:
     if diagnosis in BLANK:
         return Person(0, 0, "a diagnosis")
-    if diagnosis not in DIAGNOSES:
+    if diagnosis not in WORDS:
         raise table.wrong(DIAGNOSIS, row, "true, false or nothing")
     if age in BLANK:
         return Person(0, 0, "an age")
@@ -90,7 +92,7 @@ def _person(table: Table, row: int, age: str, diagnosis: str, youngest: int) -> 
         raise table.wrong(AGE, row, "a number of years or nothing") from error
     if not math.isfinite(years) or not youngest <= years <= OLDEST:
         return Person(0, 0, f"an age of {youngest} to {OLDEST}")
-    return Person(int(years), DIAGNOSES[diagnosis])
+    return Person(int(years), WORDS[diagnosis])
 
 
 def _in_order(table: Table) -> list[tuple[str, int]]:

@@ -9,6 +9,7 @@ from typing import Any
 from csad.data.samples import Classes, Dataset, Number
 from csad.data.tables.file_columns import PLACES
 from csad.data.tables.owned import OwnTable
+from csad.experiments.account import made_with
 from csad.experiments.reading import name_of
 from csad.experiments.run import Run
 from csad.report.findings import Told
@@ -18,15 +19,10 @@ PATHS = (*PLACES, "weights")  # settings that hold paths: of these the name alon
 
 def told_run(run: Run, name: str, audit: Mapping[str, Any]) -> Told:
     """The run with its audit as a report tells it: curves, warnings, settings."""
-    curves: dict[str, list[tuple[float, float]]] = {}
-    held_out: dict[str, list[tuple[float, float]]] = {}
-    breaks: dict[str, float] = {}
-    for line in run.log.lines:
-        breaks.setdefault(line.get("stage", ""), line["step"])
-        for kept, key in ((curves, "losses"), (held_out, "validation")):
-            for figure, value in line.get(key, {}).items():
-                kept.setdefault(figure.replace("_", " "), []).append((line["step"], value))
-    starts = [(step, stage) for stage, step in breaks.items() if stage]
+    curves, held_out = (
+        {figure.replace("_", " "): points for figure, points in run.log.points(key).items()}
+        for key in ("losses", "validation")
+    )
     unfinished = [] if run.result else ["This run has not come to its end: its figures are of its last checkpoint."]
     sections = {
         name: {key: _shown_value(key, value) for key, value in run.config[name].items()}
@@ -34,19 +30,20 @@ def told_run(run: Run, name: str, audit: Mapping[str, Any]) -> Told:
     }
     warned = [*unfinished, *run.log.warnings()]
     choice = run.result.get("choice") or {}
-    return Told(name, run.config["method"], audit, curves, held_out, starts, warned, sections, _facts(run), choice)
+    return Told(
+        name, run.config["method"], audit, curves, held_out, run.log.starts(), warned, sections, _facts(run), choice
+    )
 
 
 def _facts(run: Run) -> dict[str, str]:
     found = {"task": name_of(run.config["task"]), "method": run.config["method"], "seed": str(run.config["seed"])}
     if run.result:
-        about = run.result["environment"]
         found |= {
             "weights of": run.result["selection"],
             **({"threshold": run.result["threshold"]["why"]} if "threshold" in run.result else {}),
             "updates of the target branch": f"{run.result['target_updates']:,}",
             "seconds of training": f"{run.result['seconds']:,.0f}",
-            "made with": f"csad {about['csad']}, torch {about['torch']}, Python {about['python']}, {about['device']}",
+            "made with": made_with(run.result["environment"]),
         }
     return found | {"parameters": f"{sum(weight.numel() for weight in run.method.parameters()):,}"}
 
