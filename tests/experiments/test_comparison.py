@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 from own_data import toy_table
 
+import csad
+from csad.auditing.conflicts import conflicting_cells
 from csad.auditing.intervals import bootstrap_difference
 from csad.auditing.metrics import accuracy
 from csad.errors import InputError
-from csad.experiments.answers import Answers
-from csad.experiments.comparison import Draws, compared
+from csad.experiments.answers import Answers, people_digest
+from csad.experiments.comparison import Draws, closed, compared
 from csad.experiments.reproduce import reproduce
 from csad.report.tables import ResultTable, as_json, as_markdown, as_rows, cell_of, from_json
 
@@ -41,10 +43,11 @@ def answers(right: float, seed: int = 0) -> Answers:
     return told(np.where(np.random.default_rng(seed).random(ROWS) < right, Y, 1 - Y))
 
 
-def told(said: Any, *, persons: Any = None, rows: int = ROWS) -> Answers:
+def told(said: Any, *, persons: Any = None, people: str = "", rows: int = ROWS) -> Answers:
     """What was said of the first of the rows."""
     said, labels = said[:rows], {"Male": MALE[:rows]}
-    return Answers(said, np.eye(2)[said], Y[:rows], labels, np.full(rows, -1), persons, f"{rows} rows")
+    word = f"{rows} rows"
+    return Answers(said, np.eye(2)[said], Y[:rows], labels, np.full(rows, -1), persons, people or word, word)
 
 
 def test_one_run_of_each_has_the_interval_of_a_paired_bootstrap() -> None:
@@ -71,6 +74,74 @@ def test_runs_that_differ_make_the_interval_wider_than_their_rows_alone_do() -> 
         low, high = Draws({"one": runs}, ["accuracy"], repeats=300).interval("one", "accuracy") or (0, 0)
         widths.append(high - low)
     assert widths[1] > 2 * widths[0]
+
+
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every row is drawn once: what comes out is the figure of a run, not an interval."""
+    monkeypatch.setattr("csad.experiments.comparison.drawn_times", lambda units, generator: np.ones(units, int))
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_as_many_runs_are_drawn_as_there_are() -> None:
+    runs = {0: told(np.where(np.arange(ROWS) % 4 > 0, Y, 1 - Y)), 1: told(Y), 2: told(1 - Y)}  # .75, 1 and 0
+    draws = Draws({"one": runs}, ["accuracy"], repeats=300)
+    found = {round(own["accuracy"], 4) for own in draws.found["one"]}
+    assert found == {round((a + b + c) / 3, 4) for a in (0.75, 1, 0) for b in (0.75, 1, 0) for c in (0.75, 1, 0)}
+
+
+def test_people_who_are_tested_in_several_splits_come_as_often_in_each() -> None:
+    """Two runs tested on the same people in another order tell no more than one; on other people they do."""
+    persons = np.arange(ROWS)
+    said = answers(0.8).said
+    widths = []
+    for people in ("all", "others"):
+        turned = Answers(
+            said[::-1], np.eye(2)[said[::-1]], Y[::-1], {}, np.full(ROWS, -1), persons[::-1], people, "turned"
+        )
+        low, high = Draws(
+            {"one": {0: told(said, persons=persons, people="all"), 1: turned}}, ["accuracy"], repeats=2000
+        ).interval("one", "accuracy") or (0, 0)
+        widths.append(high - low)
+    assert 1.08 < widths[0] / widths[1] < 1.24  # √(4 / 3), since half of the draws have one of the runs twice
+
+
+def test_rows_of_people_that_a_split_does_not_test_are_not_drawn_there() -> None:
+    """Of the first half and of the last: numbers of people need not begin at 0, nor be next to one another."""
+    halves = {k: np.arange(ROWS)[k * ROWS // 2 : (k + 1) * ROWS // 2] for k in (0, 1)}
+    runs = {}
+    for k, own in halves.items():
+        said = Y[own] if k else 1 - Y[own]
+        runs[k] = Answers(said, np.eye(2)[said], Y[own], {}, np.full(len(own), -1), 3 * own + 5, "all", f"half {k}")
+    draws = Draws({"one": {0: runs[0]}, "two": {1: runs[1]}}, ["accuracy"], repeats=50)
+    assert draws.interval("one", "accuracy") == (0.0, 0.0)
+    assert draws.interval("two", "accuracy") == (1.0, 1.0)
+
+
+def test_people_are_the_same_however_they_are_divided_into_splits() -> None:
+    def data(test: slice, y: Any = Y) -> csad.Dataset:
+        whole = csad.Samples(np.zeros((ROWS, 2), np.float32), y, MALE, {"person": np.arange(ROWS) // 2})
+        train = np.setdiff1d(np.arange(ROWS), np.arange(ROWS)[test])
+        splits = {"train": whole.rows(train), "test": whole.rows(np.arange(ROWS)[test])}
+        return csad.Dataset(csad.Task("t", (2,), csad.Classes(2), (csad.Classes(2),), ("Male",)), splits)
+
+    word = people_digest(data(slice(0, 100)))
+    assert word == people_digest(data(slice(100, 300)))
+    assert word != people_digest(data(slice(0, 100), 1 - Y))
+
+
+def test_cells_against_the_bias_are_those_of_the_split_whatever_rows_are_drawn() -> None:
+    y, male = np.repeat([0, 0, 1, 1], [40, 10, 10, 40]), np.repeat([0, 1, 0, 1], [40, 10, 10, 40])
+    against = np.where(y == male, -1, 2 * y + male)
+    said = np.where((y == 1) & (male == 0), 0, y)  # wrong of one of the two cells that are against the bias
+    one = Answers(said, np.eye(2)[said], y, {"Male": male}, against, None, "", "")
+    few = np.flatnonzero((against >= 0) | (np.arange(100) < 2))  # among these the bias goes the other way
+    assert one.figures(few, ["bias_conflicting"])["bias_conflicting"] == 0.5
+    assert conflicting_cells(y[few], {"Male": male[few]}).tolist() != against[few].tolist()
+
+
+def test_a_small_gap_is_divided_by_as_it_is() -> None:
+    assert closed(0.502, 0.500, 0.505) == pytest.approx(0.4)
 
 
 def test_rows_of_one_person_are_drawn_together() -> None:
@@ -169,12 +240,6 @@ def test_the_interval_of_a_share_is_that_of_its_three_figures_drawn_together() -
 def test_no_share_is_told_of_a_gap_that_is_the_other_way_round() -> None:
     assert gap_table(0.9, 0.75, 0.6).shares == []
     assert "share of the gap" not in as_markdown(gap_table(0.9, 0.75, 0.6))
-
-
-@pytest.fixture
-def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every row is drawn once: what comes out is the figure of a run, not an interval."""
-    monkeypatch.setattr("csad.experiments.comparison.drawn_rows", lambda rows, units, generator: np.arange(rows))
 
 
 @pytest.mark.usefixtures("undrawn")

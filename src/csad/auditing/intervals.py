@@ -107,9 +107,12 @@ def drawn_rows(rows: int, units: NDArray[np.integer] | None, generator: np.rando
     """As many rows as there are, or as many units (numbers from 0 on) with all their rows, drawn with replacement."""
     if units is None:
         return generator.integers(rows, size=rows)
-    count = int(units.max()) + 1
-    times = np.bincount(generator.integers(count, size=count), minlength=count)
-    return np.repeat(np.arange(rows), times[units])
+    return np.repeat(np.arange(rows), drawn_times(int(units.max()) + 1, generator)[units])
+
+
+def drawn_times(units: int, generator: np.random.Generator) -> NDArray[np.integer]:
+    """How often each of the units comes where as many as there are, are drawn with replacement."""
+    return np.bincount(generator.integers(units, size=units), minlength=units)
 
 
 def percentiles(values: Sequence[float], level: float) -> Interval | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -51,7 +52,8 @@ class Answers:
     y: NDArray[Any]
     biases: Mapping[str, NDArray[Any]]
     conflicting: NDArray[Any]  # see conflicting_cells
-    persons: Rows | None  # each row's, numbered from 0 on, where they are known
+    persons: Rows | None  # each row's, where they are known
+    people: str  # a word that rows of other people would not have
     rows: str  # a word that other rows would not have
 
     def figures(self, rows: Rows, metrics: Collection[str]) -> dict[str, float]:
@@ -77,12 +79,22 @@ def read_answers(ready: Ready, split: str) -> Answers:
     except (SafetensorError, OSError, KeyError) as error:
         raise InputError(f"{path} cannot be read ({error}): remove it, and give the same command again.") from error
     y, biases = samples.y.cpu().numpy(), classes_of_bias(samples, ready.dataset.task)
+    persons, word = samples.persons, rows_digest(samples)
     return Answers(
         said=said,
         probabilities=probabilities,
         y=y,
         biases=biases,
         conflicting=conflicting_cells(y, biases),
-        persons=None if samples.persons is None else np.unique(samples.persons.cpu().numpy(), return_inverse=True)[1],
-        rows=rows_digest(samples),
+        persons=None if persons is None else persons.cpu().numpy(),
+        people=word if persons is None else people_digest(ready.dataset),
+        rows=word,
     )
+
+
+def people_digest(dataset: Dataset) -> str:
+    """A word that follows from the people of all splits and their labels, however they are divided into splits."""
+    parts = [(one.persons, one.y, one.b) for one in dataset.splits.values() if one.persons is not None]
+    columns = [np.column_stack([part.cpu().numpy().astype(np.float64) for part in own]) for own in parts]
+    found = np.unique(np.concatenate(columns), axis=0)
+    return hashlib.sha256(np.ascontiguousarray(found).tobytes()).hexdigest()[:16]

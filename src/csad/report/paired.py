@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from statistics import fmean, stdev
+from statistics import NormalDist, fmean, stdev, variance
 
 from csad.report.digits import signed
 
@@ -19,6 +19,21 @@ def student(n: int) -> float:
     from scipy.stats import t
 
     return float(t.ppf(1 - TAIL, n - 1))
+
+
+def widened(ends: tuple[float, float], middle: float, values: Sequence[float]) -> tuple[float, float]:
+    """The 95 % interval of runs and rows that were drawn anew, widened to what so few runs can tell of all others.
+
+    n runs drawn with replacement spread by (n − 1) / n of the variance s² / n of their mean, and the interval reaches
+    1.96 of such spreads where t(.975, n − 1) are due. ``values`` are the runs' own figures; of one run there is no s.
+    """
+    n = len(values)
+    if n < 2:
+        return ends
+    due, drawn = student(n) ** 2, NormalDist().inv_cdf(1 - TAIL) ** 2 * (n - 1) / n
+    more = (due - drawn) * variance(values) / n
+    low, high = (math.sqrt((end - middle) ** 2 + more) for end in ends)
+    return middle - low, middle + high
 
 
 @dataclass(frozen=True)

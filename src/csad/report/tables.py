@@ -20,11 +20,6 @@ LEGEND = (
     f"{ABOVE} ours is above, {BELOW} below, {EQUAL} equal; {MISSING} no figure."
 )
 
-DRAWN = (
-    "In brackets 95 % intervals: runs and tested rows, all those of a person together, were drawn with replacement, "
-    "the same for all methods."
-)
-
 
 @dataclass(frozen=True)
 class Cell:
@@ -60,6 +55,7 @@ class ResultTable:
     spread: str = DEVIATION  # what is printed after ±, or ERROR: of the mean
     differences: Sequence[Difference] = ()
     shares: Sequence[Share] = ()
+    people: bool = False  # whether rows of one person were drawn together for the intervals
 
 
 def cell_of(method: str, column: str, metric: str, by_seed: Mapping[int, float], paper: float | None) -> Cell:
@@ -87,6 +83,7 @@ def as_json(table: ResultTable) -> dict[str, Any]:
         "spread": table.spread,
         **({"differences": [asdict(one) for one in table.differences]} if table.differences else {}),
         **({"shares": [asdict(one) for one in table.shares]} if table.shares else {}),
+        **({"people": True} if table.people else {}),
     }
 
 
@@ -148,9 +145,18 @@ def captions(table: ResultTable) -> list[str]:
         "Command": table.command,
     }
     legend = [LEGEND] if any(cell.paper is not None for cell in table.cells) else []
-    legend += [DRAWN] if any(cell.interval for cell in table.cells) else []
+    legend += [_drawn(table, max(runs))] if any(cell.interval for cell in table.cells) else []
     legend += [GAP] if table.shares else []
     return [*(f"{name}: {words}" for name, words in facts.items() if words), *table.notes, *legend]
+
+
+def _drawn(table: ResultTable, runs: int) -> str:
+    """What the intervals are of."""
+    rows = f"tested rows{', all those of a person together,' if table.people else ''}"
+    if runs < 2:
+        return f"In brackets 95 % intervals: {rows} were drawn with replacement, the same for all methods; of one run."
+    few = f"they reach as far as {runs} runs call for (Student's t)"
+    return f"In brackets 95 % intervals: runs and {rows} were drawn with replacement, the same for all methods; {few}."
 
 
 def as_markdown(table: ResultTable) -> str:
