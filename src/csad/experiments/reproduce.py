@@ -15,6 +15,7 @@ from csad.experiments.comparison import compared
 from csad.experiments.folder import write_whole
 from csad.experiments.forecast import carry_out
 from csad.experiments.many import Campaign, Means
+from csad.experiments.papers_data import others_told, too_few_told
 from csad.experiments.people import facts_by_target
 from csad.experiments.probing import LEAKAGE
 from csad.experiments.selection import rule_of
@@ -120,27 +121,32 @@ def _wanted(campaign: Campaign, table: Table, entry: Entry, seed: int, out: Path
 def _result(table: Table, entries: Sequence[Entry], ready: Sequence[Sequence[Ready]], command: str) -> ResultTable:
     environment: dict[str, Any] = {}
     found, missing = [], []
+    others, few = ({column: "" for _, column, _ in entries} for _ in range(2))
     for (row, column, _), runs in zip(entries, ready, strict=True):
+        others[column] = others_told(runs[0].dataset, table.paper_rows)
+        few[column] = too_few_told(runs[0].dataset, table.split_in(column), column, table.fewest)
         results = {run.wanted.seed: result for run in runs if (result := run.result())}
         missing += [run.wanted.name for run in runs if run.wanted.seed not in results]
         split = table.split_in(column)
         environment = next((result["environment"] for result in results.values()), environment)
         for metric in table.metrics if results else ():
             values = {seed: float(result["metrics"][split][metric]) for seed, result in results.items()}
-            found.append(cell_of(row.name, column, metric, values, row.paper_in(table, column, metric)))
+            paper = None if others[column] else row.paper_in(table, column, metric)
+            found.append(cell_of(row.name, column, metric, values, paper))
     if not found:
         raise Diverged(f"No run of {table.name} came to its end: see the warnings above.")
-    notes = [*table.notes, *([f"Lost, and in no cell: {', '.join(dict.fromkeys(missing))}."] if missing else [])]
+    lost = f"Lost, and in no cell: {', '.join(dict.fromkeys(missing))}." if missing else ""
+    told = dict.fromkeys(note for note in (*others.values(), *table.notes, *few.values(), lost) if note)
     return ResultTable(
         table=table.name,
-        title=table.title,
+        title=table.otherwise or table.title if any(others.values()) else table.title,
         selection=_selection(ready),
         command=command,
         environment=environment,
         cells=found,
         labels={row.name: row.label for row in table.rows} | _metric_labels(table),
         column_title=table.column_title,
-        notes=notes,
+        notes=list(told),
         spread=table.spread,
     )
 

@@ -70,6 +70,9 @@ class Table:
     plot: dict[str, Any] = field(default_factory=dict)  # metrics drawn against one another: x, and y, a list
     compared: str = ""  # a row that is compared with all others, row by row of the data; then all have intervals
     gap: tuple[str, str] | tuple[()] = ()  # two rows: which share of the way between them the compared one has gone
+    paper_rows: dict[str, int] = field(default_factory=dict)  # of splits: other data have none of the paper's figures
+    otherwise: str = ""  # the title where other data than the paper's were read
+    fewest: int = 0  # tested rows of the smallest cell target × bias: a column with fewer is said to tell nothing
     distribution: str = ""  # a fact of each row, such as the age, drawn for each target in training and in test
 
     def split_in(self, column: str) -> str:
