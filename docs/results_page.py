@@ -137,14 +137,14 @@ def earlier_peers_text():
 
 def made_tables():
     """A line for each table that a command of ours has written."""
-    tables = [path for path in sorted(RESULTS.glob("*.json")) if is_table(path)]
-    titles = {path.stem: from_json(json.loads(path.read_text())).title for path in tables}
-    lines = [f"- [{title}]({name}.md)" for name, title in titles.items()]
+    lines = [f"- [{table.title}]({path.stem}.md)" for path, table in tables().items()]
     return "\n\nTables, by `csad reproduce`:\n\n" + "\n".join(lines) if lines else ""
 
 
-def is_table(path):
-    return path.with_suffix(".md").exists() and path.with_suffix(".tex").exists()
+def tables():
+    """All of them, by the file that holds each."""
+    made = [path for path in sorted(RESULTS.glob("*.json")) if path.with_suffix(".tex").exists()]
+    return {path: from_json(json.loads(path.read_text())) for path in made}
 
 
 def results_page():

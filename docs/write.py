@@ -6,14 +6,15 @@ from pathlib import Path
 import method_facts
 import numpy as np
 import searches
-from results_page import METHODS, RESULTS, digits_figures, results_page, summary
+from results_page import METHODS, RESULTS, digits_figures, results_page, summary, tables
 
 from csad.experiments.demo import pictures
 from csad.registry import DATASETS
 from csad.report.claims import INFERENCE, TABLES, Results
 from csad.report.claims_page import claims_page
+from csad.report.latex import as_latex
 from csad.report.png import png
-from csad.report.tables import from_json
+from csad.report.tables import as_markdown, from_json
 
 ROOT = Path(__file__).parent.parent
 COLUMN = "0.020"  # of Table 1: the σ² that README shows
@@ -77,6 +78,9 @@ def main():
     readme = (ROOT / "README.md").read_text()
     (ROOT / "README.md").write_text(searches.filled(readme, "figures", readme_table()))
     (RESULTS / "README.md").write_text(results_page())
+    for path, table in tables().items():
+        path.with_suffix(".md").write_text(as_markdown(table))
+        path.with_suffix(".tex").write_text(as_latex(table))
     for name, page in searches.pages().items():
         (RESULTS / name).write_text(page)
     (RESULTS / "claims.md").write_text(verdicts_page())

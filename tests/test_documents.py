@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 from scripts import script
 
+from csad.report.latex import as_latex
+from csad.report.tables import as_markdown
+
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 GUIDES = sorted((ROOT / "docs" / "guides").glob("*.md"))  # what they tell to do, tests beside the code do
@@ -40,4 +43,7 @@ def test_figures_in_the_documents_are_those_of_the_files(monkeypatch):
     assert (ROOT / "docs" / "results" / "claims.md").read_text() == write.verdicts_page()
     for name, page in write.searches.pages().items():
         assert (ROOT / "docs" / "results" / name).read_text() == page
+    for path, table in write.tables().items():
+        assert path.with_suffix(".md").read_text() == as_markdown(table)
+        assert path.with_suffix(".tex").read_text() == as_latex(table)
     assert (ROOT / "docs" / "pictures" / "problem.png").read_bytes() == write.problem_picture()
