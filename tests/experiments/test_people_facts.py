@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from own_data import DATASET
+from own_data import DATASET, toy_table
 
 from csad.data.samples import Classes, Dataset, Samples, Task
 from csad.errors import InputError
@@ -63,3 +64,12 @@ def test_a_table_of_simulated_people_draws_their_ages_beside_its_figures(tmp_pat
     told = next(root.iter("{http://www.w3.org/2000/svg}desc")).text or ""
     assert "test: without Parkinson's disease 18 (mean" in told  # three of each of six ages
     assert "train: without Parkinson's disease " in told
+
+
+def test_a_table_draws_the_fact_that_it_names(declare: Callable[[str], None], tmp_path: Path) -> None:
+    declare(toy_table("[rows.vanilla]", task="mpower-simulated", column="", columns=["one"], distribution="evidence"))
+    small = {"data.people": 420, "data.per_cell": 3, "data.length": 32, "net.filters": 4, "net.layers": 2}
+    made = reproduce("toys", settings=small | {"train.target_epochs": 1}, seeds=1, out=tmp_path / "out", device="cpu")
+    root = ElementTree.parse(made.path.with_name("toys-part.svg")).getroot()
+    titles = [one.text or "" for one in root.iter("{http://www.w3.org/2000/svg}title")]
+    assert "mpower-simulated: evidence of those who are trained and tested on" in titles

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import pytest
 
+from csad.report.differences import Difference, difference_rows
 from csad.report.latex import as_latex
 from csad.report.tables import Cell, ResultTable, as_json, as_markdown, as_rows, captions, cell_of, from_json
 
@@ -291,3 +292,31 @@ def test_a_table_without_cells_still_stands() -> None:
     assert as_rows(empty) == (["Color variance σ²"], [])
     assert "| Color variance σ² |\n| :-- |\n" in as_markdown(empty)
     assert "\\toprule\n    Method \\\\\n    \\midrule\n    \\bottomrule" in as_latex(empty)
+
+
+def test_differences_stand_where_there_are_some_and_say_nothing_elsewhere() -> None:
+    one = Difference("csad", "vanilla", "0.020", "accuracy", 0.1, (0.05, 0.15))
+    labels = TABLE.labels
+    assert difference_rows([one], [("0.020", "accuracy"), ("0.025", "accuracy")], labels) == [
+        ["CSAD − Vanilla", "+.100 [+.050, +.150]", "–"]
+    ]
+    assert difference_rows([one], [("0.020", "auc"), ("0.025", "auc")], labels) == []
+
+
+@pytest.mark.parametrize(
+    ("people", "runs", "said"),
+    [
+        (
+            False,
+            3,
+            "runs and tested rows were drawn with replacement, the same for all methods; they reach as far as 3 runs",
+        ),
+        (True, 10, "runs and tested rows, all those of a person together, were drawn with replacement"),
+        (False, 1, "intervals: tested rows were drawn with replacement, the same for all methods; of one run."),
+    ],
+)
+def test_intervals_say_what_was_drawn(people: bool, runs: int, said: str) -> None:
+    drawn = Cell("csad", "0.020", "accuracy", 0.9, 0.01, runs, None, interval=(0.8, 0.95))
+    table = replace(TABLE, cells=(drawn,), people=people)
+    assert said in captions(table)[-1]
+    assert from_json(as_json(table)).people == people
