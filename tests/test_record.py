@@ -151,6 +151,20 @@ def test_a_recording_owns_all_that_it_reads(make, heard, recordings, tmp_path, t
     assert_same(recorded, trained(make(task, **settings), EAGER, tmp_path / "eager", heard))
 
 
+@pytest.mark.parametrize("settings", [{}, {"data__rows": 72, "train__partial": "keep", "train__epochs": 6}])
+def test_with_x_on_the_host_a_training_is_recorded_and_the_one_on_the_device(
+    make, heard, recordings, tmp_path, monkeypatch, toy, settings
+):
+    settings = {**SETTINGS, "inner_steps": 2, **settings}
+    whole = trained(make(toy, **settings), EAGER, tmp_path / "device", heard)
+    monkeypatch.setattr("csad.training.fit.stays_on_host", lambda x, device, needed: True)
+    both = [trained(make(toy, **settings), way, tmp_path / "host", heard) for way in (RECORDED, EAGER)]
+    assert recordings.total() >= 4
+    assert not any("recorded" in text for text in heard.warnings)
+    for one in both:
+        assert_same(one, whole)
+
+
 def own_backbone(dataset, method, backbone, **settings):
     given = {f"train.{name}": value for name, value in {**SHORT, "batch_size": 32}.items()}
     _, plan = plan_run(dataset, method, {**given, **settings}, "", read)

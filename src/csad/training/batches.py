@@ -1,6 +1,8 @@
 """Mini-batches on the device, in an order that follows from the seed, the stage and the epoch alone.
 
 Nothing random has to be saved: a run that stops anywhere goes on with the very batches it would have had.
+
+Where x of a run would not fit on the device it stays on the host, and so do row numbers until a mini-batch is made.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from csad.data.order import balanced_over, epoch_order
 from csad.data.samples import Batch, Dataset, Samples
 from csad.data.vary import Vary, as_if_random
 from csad.methods.method import Course, Encoded, Features, Line
-from csad.training.device import laid_out
+from csad.training.device import gathered, laid_out, sent
 from csad.training.iterate import moves_encoder
 from csad.training.stack import Runs
 
@@ -33,6 +35,8 @@ def mixed(*numbers: int) -> int:
 class Batches(Protocol):
     """The training rows of one run or of many; row numbers of many have a leading axis of runs."""
 
+    device: torch.device
+    on_host: bool  # whether x stays on the host
     per_epoch: int
     rows: Tensor  # all row numbers
     chunk: int
@@ -43,8 +47,11 @@ class Batches(Protocol):
     def begin(self, stage: int, epoch: int) -> None:
         """From here on rows are varied as in this epoch."""
 
-    def take(self, rows: Tensor, *, varied: bool = False) -> Batch:
-        """The rows as F sees them, or as training varies them."""
+    def stored(self, rows: Tensor) -> Tensor:
+        """x of the rows as the data set holds it, on the device."""
+
+    def take(self, rows: Tensor, *, varied: bool = False, x: Tensor | None = None) -> Batch:
+        """The rows as F sees them, or as training varies them; ``x`` where that has been taken already."""
 
     def labels(self, rows: Tensor) -> tuple[Tensor, Tensor]:
         """y and b of the rows."""
@@ -56,14 +63,19 @@ class Batches(Protocol):
 class OwnBatches:
     """The training rows of one run."""
 
-    def __init__(self, dataset: Dataset, course: Course, seed: int, device: torch.device) -> None:
-        self.train: Samples = dataset.train.to(device)
+    def __init__(
+        self, dataset: Dataset, course: Course, seed: int, device: torch.device, *, on_host: bool = False
+    ) -> None:
+        self.train: Samples = dataset.train
+        self.on_host = on_host
+        self.x = self.train.x if on_host else self.train.x.to(device)
+        self.y, self.b = self.train.y.to(device), self.train.b.to(device)
         self.view: Callable[[Tensor], Tensor] = dataset.view
         self.vary = dataset.vary
         self.tag = torch.zeros((), dtype=torch.long, device=device)
         self.course, self.seed, self.device = course, seed, device
         self.balance = balanced_over(course.balance, dataset.train.y, dataset.train.b)
-        self.rows = torch.arange(len(self.train), device=device)
+        self.rows = torch.arange(len(self.train), device=self.x.device)
         self.chunk = CHUNK
         self.per_epoch = batches_per_epoch(self.train.y, course)
 
@@ -71,20 +83,27 @@ class OwnBatches:
         """(n,) each."""
         seed = mixed(self.seed, stage, epoch, stream)
         order = _order(len(self.train), self.balance, self.course, seed)
-        return torch.split(torch.cat(order).to(self.device), [len(rows) for rows in order])
+        return torch.split(torch.cat(order).to(self.x.device), [len(rows) for rows in order])
 
     def begin(self, stage: int, epoch: int) -> None:
         """In place, so that a recording goes on with it."""
         self.tag.fill_(mixed(self.seed, stage, epoch, VARIED) & 0xFFFFFFFF)
 
-    def take(self, rows: Tensor, *, varied: bool = False) -> Batch:
+    def stored(self, rows: Tensor) -> Tensor:
+        """(n, …)."""
+        return gathered(self.x, rows, self.device) if self.on_host else self.x[rows]
+
+    def take(self, rows: Tensor, *, varied: bool = False, x: Tensor | None = None) -> Batch:
         """The rows through the data set's view."""
-        x = _seen(self.train.x[rows], rows, self.tag, self.view, self.vary if varied else None)
+        x = self.stored(rows) if x is None else x.clone()  # a view may change what it is given, and a step asks twice
+        rows = rows.to(self.device)
+        x = _seen(x, rows, self.tag, self.view, self.vary if varied else None)
         return Batch(laid_out(x, self.course.precision), *self.labels(rows), rows)
 
     def labels(self, rows: Tensor) -> tuple[Tensor, Tensor]:
         """(n,) and (n, columns)."""
-        return self.train.y[rows], self.train.b[rows]
+        rows = rows.to(self.device)
+        return self.y[rows], self.b[rows]
 
     def pick(self, values: Tensor, rows: Tensor) -> Tensor:
         """``values[rows]``."""
@@ -93,6 +112,8 @@ class OwnBatches:
 
 class StackedBatches:
     """The training rows of R runs; a data set that several share is held once."""
+
+    on_host = False  # stacks are made no larger than fits with their data
 
     def __init__(self, datasets: Sequence[Dataset], course: Course, seeds: Sequence[int], device: torch.device) -> None:
         distinct = list({id(dataset): dataset for dataset in datasets}.values())
@@ -126,9 +147,13 @@ class StackedBatches:
         tags = [mixed(seed, stage, epoch, VARIED) & 0xFFFFFFFF for seed in self.seeds]
         self.tags.copy_(torch.tensor(tags)[:, None])
 
-    def take(self, rows: Tensor, *, varied: bool = False) -> Batch:
+    def stored(self, rows: Tensor) -> Tensor:
+        """(R, n, …)."""
+        return self.x[self.which, rows]
+
+    def take(self, rows: Tensor, *, varied: bool = False, x: Tensor | None = None) -> Batch:
         """The rows (R, n, …) through the data sets' view, which sees them as one batch where all have the same."""
-        x, tags = self.x[self.which, rows], self.tags.expand_as(rows)
+        x, tags = self.stored(rows) if x is None else x.clone(), self.tags.expand_as(rows)
         varies = self.varies if varied else [None] * len(self.varies)
         if len(set(self.views)) == len(set(varies)) == 1:
             together = _seen(x.flatten(0, 1), rows.flatten(), tags.flatten(), self.views[0], varies[0])
@@ -162,11 +187,13 @@ def _order(n: int, balance: Tensor | None, course: Course, seed: int) -> list[Te
     return epoch_order(n, min(course.batch_size, n), generator, partial=course.partial, balance=balance)
 
 
-def encode(runs: Runs, batches: Batches, rows: Tensor, gradient: bool, *, varied: bool = False) -> Encoded:
-    """The rows after F, in train mode only when the gradient will move it."""
+def encode(
+    runs: Runs, batches: Batches, rows: Tensor, gradient: bool, *, varied: bool = False, x: Tensor | None = None
+) -> Encoded:
+    """The rows after F, in train mode only when the gradient will move it; ``x`` where that has been taken already."""
     for part in runs.method.encoder:
         runs.method.get_submodule(part).train(gradient)
-    batch = batches.take(rows, varied=varied)
+    batch = batches.take(rows, varied=varied, x=x)
     with torch.set_grad_enabled(gradient):
         return Encoded(runs.call(runs.method.encode, batch), batch.y, batch.b, batch.rows)
 
@@ -206,10 +233,20 @@ class Feed:
             for number, rows in enumerate(order)
         ]
 
-    def encoded(self, rows: Tensor, gradient: bool) -> Encoded:
-        """The rows, encoded."""
+    def brought(self, rows: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        """All that a step reads of these mini-batches' rows: their numbers, then x of each where that lies on the host.
+
+        A step asks the host for nothing more, so it can be recorded, and is handed to the device while that computes.
+        """
+        if not self.batches.on_host:
+            return rows
+        x = (self.batches.stored(each) for each in rows) if self.h is None else ()
+        return *(sent(each, self.batches.device) for each in rows), *x
+
+    def encoded(self, rows: Tensor, gradient: bool, x: Tensor | None = None) -> Encoded:
+        """The rows, encoded; ``x`` where that has been brought."""
         if self.h is None:
-            return encode(self.runs, self.batches, rows, gradient, varied=True)
+            return encode(self.runs, self.batches, rows, gradient, varied=True, x=x)
         pick = self.batches.pick
         h = {n: pick(value, rows) for n, value in self.h.items()} if isinstance(self.h, dict) else pick(self.h, rows)
         return Encoded(h, *self.batches.labels(rows), rows)

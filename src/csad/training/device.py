@@ -51,6 +51,18 @@ def laid_out(x: Tensor, precision: str) -> Tensor:
     return x.contiguous(memory_format=torch.channels_last) if precision == "bf16" and x.ndim == 4 else x
 
 
+def sent(values: Tensor, device: torch.device) -> Tensor:
+    """The values on the device; a GPU is handed them while it still computes."""
+    # From memory that may not be moved, which alone is copied without waiting; torch keeps it until it has been read.
+    return values.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else values.to(device)
+
+
+def gathered(values: Tensor, rows: Tensor, device: torch.device) -> Tensor:
+    """``values[rows]`` on the device, of values on the host."""
+    taken = torch.empty(len(rows), *values.shape[1:], dtype=values.dtype, pin_memory=device.type == "cuda")
+    return sent(torch.index_select(values, 0, rows.to(values.device), out=taken), device)
+
+
 @contextmanager
 def repeatable(device: torch.device, deterministic: bool) -> Iterator[None]:
     """Random numbers that leave the caller's alone, and only deterministic algorithms if asked; put back afterwards."""

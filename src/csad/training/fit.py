@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 
 import torch
@@ -14,6 +15,7 @@ from csad.training import checkpoint
 from csad.training.batches import Batches, OwnBatches, StackedBatches
 from csad.training.checkpoint import State
 from csad.training.device import Way
+from csad.training.footprint import run_bytes, stays_on_host
 from csad.training.log import Log
 from csad.training.stack import Alone, Runs, Stack
 from csad.training.stages import Listener, Training
@@ -37,16 +39,16 @@ def fit(
     With ``keep`` the state is saved there; with ``resume`` it is first taken from there. Raises Interrupted after a
     Ctrl-C, its state saved, and Diverged when a loss is no longer a number.
     """
-    method.to(way.device)
     log = log or Log()
+    going_on = resume and keep is not None and keep.exists()
     with way.computing(method.course.precision) as request:
-        batches = OwnBatches(dataset, method.course, seed, way.device)
-        watch = _watch([dataset], method.course, [seed], way.device, onlooker)
-        training = Training(Alone(method), batches, [log], listener, way, keep, request, watch=watch)
-        if resume and keep and keep.exists():
+        if not going_on:
+            method.to(dataset.train.x.device).prepare(dataset.train, dataset.view)  # where the data lie
+        batches, watch = _rows([dataset], method, [seed], way.device, listener, onlooker)
+        training = Training(Alone(method.to(way.device)), batches, [log], listener, way, keep, request, watch=watch)
+        if keep and going_on:
             training.take_up(checkpoint.load(keep))
         else:
-            method.prepare(batches.train, dataset.view)
             log.cut(0)
         training.run()
     method.eval()
@@ -77,10 +79,9 @@ def fit_many(
     for method, start in zip(methods, starts, strict=True) if starts else ():
         own = Alone(method).state
         checkpoint.put(start.weights, {name: own[name] for name in start.weights})
-    runs: Runs = Stack(methods, way.device) if len(methods) > 1 else Alone(methods[0].to(way.device))
-    with way.computing(runs.method.course.precision) as request:
-        batches = _batches(datasets, runs.method.course, seeds, way.device)
-        watch = _watch(datasets, runs.method.course, seeds, way.device, onlooker)
+    with way.computing(methods[0].course.precision) as request:
+        batches, watch = _rows(datasets, methods[0], seeds, way.device, listener, onlooker)
+        runs: Runs = Stack(methods, way.device) if len(methods) > 1 else Alone(methods[0].to(way.device))
         training = Training(runs, batches, logs, listener, way, keep, request, names, watch)
         if keep and keep.exists():
             training.take_up(checkpoint.load(keep))
@@ -94,23 +95,37 @@ def fit_many(
     return training
 
 
-def _batches(datasets: Sequence[Dataset], course: Course, seeds: Sequence[int], device: torch.device) -> Batches:
-    """The rows of one run, or of a stack."""
-    if len(datasets) == 1:
-        return OwnBatches(datasets[0], course, seeds[0], device)
-    return StackedBatches(datasets, course, seeds, device)
+def _rows(
+    datasets: Sequence[Dataset],
+    method: Method,
+    seeds: Sequence[int],
+    device: torch.device,
+    listener: Listener,
+    onlooker: Onlooker | None,
+) -> tuple[Batches, Watch | None]:
+    """The training rows of all runs; and the validation rows, where all have some."""
+    needed = cache(lambda: run_bytes(method, datasets[0]))
+    batches, rest = _batches(datasets, method.course, seeds, device, needed), held_out(datasets)
+    if batches.on_host:
+        listener.warn(
+            f"x of the training rows ({datasets[0].train.x.nbytes / 1e9:.1f} GB) does not fit on {device} beside what "
+            "training needs: it stays on the host, and each mini-batch is brought from there, which may be slower."
+        )
+    return batches, Watch(_batches(rest, method.course, seeds, device, needed), onlooker) if rest else None
 
 
-def _watch(
+def _batches(
     datasets: Sequence[Dataset],
     course: Course,
     seeds: Sequence[int],
     device: torch.device,
-    onlooker: Onlooker | None,
-) -> Watch | None:
-    """The validation rows of all runs, where all have some."""
-    rest = held_out(datasets)
-    return Watch(_batches(rest, course, seeds, device), onlooker) if rest else None
+    needed: Callable[[], int],
+) -> Batches:
+    """The rows of one run, whose x lies on the device where it fits beside what is needed; or those of a stack."""
+    if len(datasets) > 1:
+        return StackedBatches(datasets, course, seeds, device)
+    on_host = stays_on_host(datasets[0].train.x, device, needed)
+    return OwnBatches(datasets[0], course, seeds[0], device, on_host=on_host)
 
 
 def _stacked(states: Sequence[dict[str, Tensor]]) -> dict[str, Tensor]:

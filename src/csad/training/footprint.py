@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import os
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from math import prod
 from typing import Any
@@ -22,6 +23,7 @@ from csad.training.steps import Steps, optimisers_of
 
 WORKING_SPACE = 1.3  # what a step holds for each byte it keeps for the backward pass: 1.2 on stacks of 21 and 84
 SHARE = 0.8  # of the free memory that a training may fill
+LIGHT = 0.1  # of what may be filled: data that take no more are not worth counting what else is needed
 COUNTED = 2**21, 32  # bytes of x, and rows: of larger mini-batches so much is counted, and the rest is in proportion
 
 
@@ -35,7 +37,7 @@ def run_bytes(method: Method, dataset: Dataset) -> int:
     size = method.course.batch_size
     rows = min(size, max(COUNTED[0] // (prod(method.task.shape) * 4), COUNTED[1]))
     sample = small(dataset, rows)
-    method = copy.deepcopy(method)
+    method = copy.deepcopy(method).to(cpu)
     # In plain order: so few rows may not hold every class, and whose rows they are changes no byte.
     method.course = replace(method.course, batch_size=rows, balance="")
     method.prepare(sample.train, sample.view)
@@ -59,6 +61,14 @@ def small(dataset: Dataset, batch_size: int) -> Dataset:
     """The data set with no more training rows than a few mini-batches need."""
     few = dataset.train.rows(torch.arange(min(len(dataset.train), 2 * batch_size)))
     return replace(dataset, splits={**dataset.splits, "train": few})
+
+
+def stays_on_host(x: Tensor, device: torch.device, needed: Callable[[], int]) -> bool:
+    """Whether x is too large to lie on the device beside the bytes that are ``needed``, counted where that matters."""
+    if device.type in ("cpu", x.device.type):
+        return False  # it lies there already
+    free = free_bytes(device)
+    return x.nbytes > LIGHT * free and (x.nbytes > free or x.nbytes + needed() > free)
 
 
 def free_bytes(device: torch.device) -> int:

@@ -13,8 +13,10 @@ from csad.training.batches import Batches, Feed
 from csad.training.descent import Optimisers
 from csad.training.device import Way
 from csad.training.iterate import iterate
-from csad.training.record import Losses, Recorder, Rows
+from csad.training.record import Given, Losses, Recorder
 from csad.training.stack import Runs
+
+Rows = tuple[Tensor, ...]  # the row numbers of each mini-batch
 
 
 class Steps:
@@ -49,7 +51,8 @@ class Steps:
 
     def __call__(self, rows: Rows) -> Losses:
         """The losses by update, of one run or of each."""
-        return self.recorder(rows) if self.recorder else self._step(rows)
+        given = self.feed.brought(rows)
+        return self.recorder(given) if self.recorder else self._step(given)
 
     @property
     def unrecordable(self) -> bool:
@@ -60,8 +63,10 @@ class Steps:
         """Lets go of what was recorded."""
         self.recorder = None
 
-    def _step(self, rows: Rows) -> Losses:
-        own, *others = (partial(self.feed.encoded, each) for each in rows)
+    def _step(self, given: Given) -> Losses:
+        count = 1 + self.feed.draws
+        rows, x = given[:count], given[count:] or (None,) * count
+        own, *others = (partial(self.feed.encoded, each, x=its) for each, its in zip(rows, x, strict=True))
         following = iter(others)
         return iterate(self.runs, self.lines, own, lambda g: next(following)(g), self.optimisers, self.rate)
 
