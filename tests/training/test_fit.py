@@ -1,12 +1,13 @@
 """A training as a whole: order, log, checkpoints, NaN, advice."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
-from csad.errors import Diverged
+from csad.errors import Diverged, InputError
 from csad.methods.method import Stage
 from csad.training import checkpoint
 from csad.training.batches import OwnBatches
@@ -141,6 +142,20 @@ def test_a_sound_training_gives_no_warning(make, heard):
     dataset, method = make(train__target_epochs=5, train__estimator_epochs=20, train__rate=1e-3)
     fit(method, dataset, heard, Way(CPU), seed=0)
     assert heard.warnings == []
+
+
+def test_what_does_not_fit_into_memory_is_told_in_one_sentence(make, heard):
+    dataset, method = make("toy-table", "vanilla")
+
+    def too_large(x):
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of …")
+
+    with pytest.raises(InputError) as told:
+        fit(method, replace(dataset, view=too_large), heard, Way(CPU), seed=0)
+    assert str(told.value) == (
+        "This training does not fit into the memory of cpu (torch says: Tried to allocate 2.00 GiB): "
+        "take a smaller train.batch_size, a smaller data.size of pictures, or --device cpu."
+    )
 
 
 @pytest.mark.gpu

@@ -84,6 +84,19 @@ def wait(device: torch.device) -> None:
         torch.cuda.synchronize(device)
 
 
+@contextmanager
+def memory_told(device: torch.device) -> Iterator[None]:
+    """What does not fit into the device's memory is an input error that says what to do."""
+    try:
+        yield
+    except torch.OutOfMemoryError as error:
+        cause = str(error).removeprefix("CUDA out of memory. ").split(". ")[0]  # then follow torch's own settings
+        raise InputError(
+            f"This training does not fit into the memory of {device} (torch says: {cause}): "
+            "take a smaller train.batch_size, a smaller data.size of pictures, or --device cpu."
+        ) from error
+
+
 @dataclass(frozen=True)
 class Way:
     """How to compute: where, only repeatably or not, recorded as a CUDA graph or step by step."""
@@ -95,5 +108,10 @@ class Way:
     @contextmanager
     def computing(self, precision: str) -> Iterator[Request]:
         """Sets torch up, and hears a request to stop; all is put back afterwards."""
-        with stop_request() as request, repeatable(self.device, self.deterministic), computing_in(precision):
+        with (
+            stop_request() as request,
+            repeatable(self.device, self.deterministic),
+            computing_in(precision),
+            memory_told(self.device),
+        ):
             yield request
