@@ -144,6 +144,49 @@ def test_a_temporal_net_sees_as_far_back_as_its_dilations_reach() -> None:
     assert torch.nonzero(seen).min() == 39 - reach
 
 
+# A separate transcription: number by number, as printed, weights by name.
+
+
+def slow_layer(x: Tensor, state: dict[str, Tensor], name: str, dilation: int) -> Tensor:
+    """relu(Σ over taps and channels + bias + skip): the skip is x itself, or a convolution of one tap."""
+    weight, bias = state[f"{name}layer.1.weight"], state[f"{name}layer.1.bias"]
+    filters, channels, kernel = weight.shape
+    skip = state.get(f"{name}skip.weight")
+    series = []
+    for own in x:
+        found = []
+        for f in range(filters):
+            for t in range(own.shape[1]):
+                total = bias[f]
+                for c in range(channels):
+                    for tap in range(kernel):
+                        ago = (kernel - 1 - tap) * dilation  # the last tap is now
+                        if ago <= t:
+                            total = total + weight[f, c, tap] * own[c, t - ago]
+                    if skip is not None:
+                        total = total + skip[f, c, 0] * own[c, t]
+                total = total + (own[f, t] if skip is None else state[f"{name}skip.bias"][f])
+                found.append(total.clamp(min=0))
+        series.append(torch.stack(found).reshape(filters, -1))
+    return torch.stack(series)
+
+
+@pytest.mark.parametrize(("channels", "layers", "kernel"), [(2, 1, 3), (3, 1, 2), (3, 3, 2), (1, 2, 1)])
+def test_a_temporal_net_is_its_formula_with_its_skips_in_value_and_in_gradients(
+    channels: int, layers: int, kernel: int
+) -> None:
+    F = make_backbone("tcn", (channels, 7), {"layers": layers, "filters": 3, "kernel": kernel}).double()
+    x = drawn(2, channels, 7)
+    state = dict(F.named_parameters())
+    theirs: Tensor = x
+    for k in range(layers):
+        theirs = slow_layer(theirs, state, f"{k}.", 2**k)
+    ours, theirs = F(x), theirs.mean(-1)
+    assert_near((ours,), (theirs,))
+    inputs, slope = (x, *state.values()), drawn(*theirs.shape, seed=1).detach()
+    assert_near(torch.autograd.grad(ours, inputs, slope), torch.autograd.grad(theirs, inputs, slope))
+
+
 def test_a_temporal_net_averages_over_time() -> None:
     F = make_backbone("tcn", (2, 40), {"filters": 8})
     x = torch.randn(3, 2, 40, generator=torch.Generator().manual_seed(0))
