@@ -191,6 +191,19 @@ def test_h_is_not_negative_unless_the_last_relu_is_left_out() -> None:
         assert resnet(features=0, last_relu=False)(x).min() >= 0
 
 
+@pytest.mark.parametrize("last_relu", [True, False])
+def test_without_a_last_layer_h_is_the_mean_of_the_last_maps_and_nothing_bends_it(last_relu: bool) -> None:
+    net = resnet(features=0, last_relu=last_relu).eval()
+    # Maps that are not negative, as its own blocks give them, would pass a ReLU unseen: these are.
+    net.layer4 = nn.Conv2d(256, 512, 1)
+    maps: list[Tensor] = []
+    net.layer4.register_forward_hook(lambda part, given, out: maps.append(out))
+    with torch.no_grad():
+        h = net(drawn(4, *SMALL, dtype=torch.float32))
+    assert h.min() < 0
+    assert torch.equal(h, maps[0].mean((2, 3)))
+
+
 @pytest.mark.parametrize(
     ("shape", "settings", "words"),
     [
