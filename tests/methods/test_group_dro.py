@@ -177,6 +177,12 @@ def test_settings_of_group_dro_below_zero_are_refused(make, setting):
         make("toy-table", "group-dro", **{setting: -1.0})
 
 
+def test_the_groups_weights_move_and_are_adjusted_as_the_authors_code_does_it_unless_told(make):
+    # --robust_step_size and --generalization_adjustment of theirs.
+    _, method = make("toy-table", "group-dro")
+    assert (method.group_rate.item(), method.adjustment.item()) == (pytest.approx(0.01), 0)
+
+
 def test_group_dro_is_plain_pretraining_and_then_two_lines(make):
     _, method = make("toy-table", "group-dro")
     first, last = method.schedule()
