@@ -18,7 +18,8 @@ from csad.experiments.selection import forget_epochs
 from csad.experiments.threshold import threshold_in
 from csad.training import checkpoint
 from csad.training.checkpoint import State
-from csad.training.device import Way
+from csad.training.device import Way, memory_told
+from csad.training.footprint import stays_on_host
 from csad.training.log import Log
 from csad.training.stack import Alone
 
@@ -72,10 +73,14 @@ def measure_again(ready: Ready, way: Way) -> None:
 
 @contextmanager
 def _awake(ended: Ended, device: torch.device) -> Iterator[tuple[Run, Dataset]]:
-    """The run with its final weights, and its data, on the device as long as they are looked at."""
-    ready, method = ended.run, ended.run.method.to(device).eval()
-    checkpoint.put(ended.state.weights, Alone(method).state, str(ready.folder.checkpoint))
-    splits = {name: samples.to(device) for name, samples in ready.dataset.splits.items()}
-    run = Run(method, ready.config, {}, ended.log, ready.wanted.out, ready.dataset.view)
-    yield run, replace(ready.dataset, splits=splits)
-    method.to("cpu")
+    """The run with its final weights, and its data, on the device as long as they are looked at and fit there."""
+    with memory_told(device):
+        ready, method = ended.run, ended.run.method.to(device).eval()
+        checkpoint.put(ended.state.weights, Alone(method).state, str(ready.folder.checkpoint))
+        splits = {
+            name: samples if stays_on_host(samples.x, device, needed=lambda: 0) else samples.to(device)
+            for name, samples in ready.dataset.splits.items()
+        }
+        run = Run(method, ready.config, {}, ended.log, ready.wanted.out, ready.dataset.view)
+        yield run, replace(ready.dataset, splits=splits)
+        method.to("cpu")
