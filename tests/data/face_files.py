@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from scipy.io import savemat
 
+from csad.data.sets.face_metadata import Faces, read_faces
+
 NAN = float("nan")
 GOOD: dict[str, Any] = {"born": (1980, 3, 1), "taken": 2000, "gender": 1.0, "score": 3.0, "second": NAN}
 
@@ -43,3 +45,7 @@ def record(*rows: dict[str, Any]) -> dict[str, np.ndarray]:
 def saved(path: Path, fields: Any, name: str = "wiki", *, packed: bool = False) -> Path:
     savemat(path, {name: fields}, do_compression=packed)
     return path
+
+
+def faces_of(path: Path, name: str = "wiki") -> Faces:
+    return read_faces(path, path.read_bytes(), name)

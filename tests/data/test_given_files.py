@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from csad.data.given_files import find_given, read_csv
+from csad.data.given_files import find_given, read_csv, read_given
 from csad.errors import InputError
 
 
@@ -25,6 +25,11 @@ def test_files_are_found_in_their_folder_or_beside_it_under_any_of_their_names(
     assert find_given(wanted, "set", "a friend", tmp_path) == [inside, beside]
     monkeypatch.setenv("CSAD_DATA", str(tmp_path))
     assert find_given(wanted, "set", "a friend") == [inside, beside]
+
+
+def test_a_file_that_cannot_be_opened_is_told(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"wiki\.mat cannot be read: No such file"):
+        read_given(tmp_path / "wiki.mat")
 
 
 def test_all_that_is_missing_is_told_at_once_with_where_to_get_it(

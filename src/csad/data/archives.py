@@ -1,4 +1,4 @@
-"""Where images or series lie, as distributed: a folder, a .zip, a .tar or a .tar.gz, never unpacked to the disk."""
+"""Files in what they are distributed in: a folder, a .zip, a .tar or a .tar.gz, never unpacked to the disk."""
 
 from __future__ import annotations
 
@@ -20,6 +20,9 @@ KINDS = (".zip", ".tar", ".tar.gz", ".tgz")
 
 class Archive(Protocol):
     """Files by name; ``reader`` is called in the order of ``place`` and by one thread, what it gives by any thread."""
+
+    def holds(self, name: str) -> bool:
+        """Whether there is a file of this name."""
 
     def place(self, name: str) -> int:
         """Where the file lies among the others: a .tar.gz can only be read from front to back."""
@@ -79,6 +82,17 @@ def open_archive(source: Path, names: Sequence[str], what: str = "images") -> It
         yield archive
 
 
+def read_first(source: Path, names: Sequence[str]) -> tuple[Path, bytes] | None:
+    """Path and bytes of the first of these files that is in the source, or None where none of them is."""
+    with open_archive(source, (), "files") as archive:
+        for name in filter(archive.holds, names):
+            try:
+                return source / name, archive.reader(name)()
+            except BROKEN as error:
+                raise _unreadable(source / name, error) from error
+    return None
+
+
 def _opened(source: Path) -> zipfile.ZipFile | tarfile.TarFile:
     name = source.name.lower()
     if name.endswith(".zip"):
@@ -106,6 +120,9 @@ class _Folder:
     def __init__(self, source: Path) -> None:
         self._source = source
 
+    def holds(self, name: str) -> bool:
+        return (self._source / name).is_file()
+
     def place(self, name: str) -> int:
         return 0
 
@@ -119,6 +136,9 @@ class _Zip:
     def __init__(self, opened: zipfile.ZipFile) -> None:
         self._opened = opened
         self.files = {info.filename: info for info in opened.infolist() if not info.is_dir()}
+
+    def holds(self, name: str) -> bool:
+        return name in self.files
 
     def place(self, name: str) -> int:
         return self.files[name].header_offset
@@ -141,6 +161,9 @@ class _Tar:
 
     def _regular(self) -> Iterable[tarfile.TarInfo]:
         return (member for member in self._opened if member.isreg())
+
+    def holds(self, name: str) -> bool:
+        return name in self.files
 
     def place(self, name: str) -> int:
         return self.files[name].offset

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import reprlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -25,9 +25,8 @@ def find_given(
 
     Each is a tuple of the names it may have. All that is not there is told at once, and ``source``, where to get it.
     """
-    root = data_folder(data_root)
-    places = [] if root is None else [root / folder, root]
-    found = [_first(place / name for name in names for place in places) for names in wanted]
+    places = _places(folder, data_root)
+    found = [first_given(names, folder, data_root) for names in wanted]
     missing = [" or ".join(names) for names, path in zip(wanted, found, strict=True) if path is None]
     if missing:
         where = f"not in {places[0]}" if places else "needed, and no data folder is named"
@@ -37,8 +36,23 @@ def find_given(
     return [path for path in found if path is not None]
 
 
-def _first(paths: Iterable[Path]) -> Path | None:
+def first_given(names: Sequence[str], folder: str, data_root: Path | None = None) -> Path | None:
+    """Where the first of these files or folders lies that is there, or None where none of them is."""
+    paths = (place / name for name in names for place in _places(folder, data_root))
     return next((path for path in paths if path.exists()), None)
+
+
+def _places(folder: str, data_root: Path | None) -> list[Path]:
+    root = data_folder(data_root)
+    return [] if root is None else [root / folder, root]
+
+
+def read_given(path: Path) -> bytes:
+    """The bytes of a file."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise unreadable(path, error) from error
 
 
 @dataclass(frozen=True)

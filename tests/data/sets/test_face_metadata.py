@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from face_files import NAN, cells, day, record, saved
+from face_files import NAN, cells, day, faces_of, record, saved
 from scipy.io import loadmat
 
-from csad.data.sets.face_metadata import FIELDS, Faces, ages, clean, read_faces
+from csad.data.sets.face_metadata import FIELDS, Faces, ages, clean
 from csad.errors import InputError
 
 
 def kept(*rows: dict[str, Any], folder: Path, **rules: Any) -> list[str]:
     rules = {"least_score": 1.0, "second_face": False, "oldest": 100} | rules
-    return [str(path) for path in clean(read_faces(saved(folder / "a.mat", record(*rows)), "wiki"), **rules).paths]
+    return [str(path) for path in clean(faces_of(saved(folder / "a.mat", record(*rows))), **rules).paths]
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_a_slow_count_with_pythons_dates_agrees() -> None:
 
 def test_a_file_is_read_as_it_was_written(tmp_path: Path) -> None:
     rows = [{}, {"path": "48/ünü_1925-04-04.jpg", "gender": NAN, "score": -np.inf, "second": 2.5}, {"gender": 0.0}]
-    faces = read_faces(saved(tmp_path / "imdb.mat", record(*rows), "imdb"), "imdb")
+    faces = faces_of(saved(tmp_path / "imdb.mat", record(*rows), "imdb"), "imdb")
     assert faces.paths.tolist() == ["00/0.jpg", "48/ünü_1925-04-04.jpg", "02/2.jpg"]
     assert faces.age.tolist() == [20, 20, 20]
     assert np.array_equal(faces.gender, [1, NAN, 0], equal_nan=True)
@@ -73,7 +73,7 @@ def test_a_file_is_read_as_it_was_written(tmp_path: Path) -> None:
 
 
 def test_a_file_of_one_photo_can_be_read(tmp_path: Path) -> None:
-    assert read_faces(saved(tmp_path / "wiki.mat", record({})), "wiki").paths.tolist() == ["00/0.jpg"]
+    assert faces_of(saved(tmp_path / "wiki.mat", record({}))).paths.tolist() == ["00/0.jpg"]
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_the_rules_can_be_set(tmp_path: Path) -> None:
 def test_a_picture_that_is_listed_twice_is_taken_once(tmp_path: Path) -> None:
     rows = [{"path": "b"}, {"path": "a", "score": 0.0}, {"path": "b", "gender": 0.0}, {"path": "a"}]
     assert kept(*rows, folder=tmp_path) == ["b", "a"]
-    photos = clean(read_faces(tmp_path / "a.mat", "wiki"), least_score=1, second_face=False, oldest=100)
+    photos = clean(faces_of(tmp_path / "a.mat"), least_score=1, second_face=False, oldest=100)
     assert photos.male.tolist() == [1, 1]
 
 
@@ -120,7 +120,7 @@ def test_a_missing_field_is_named(tmp_path: Path, field: str) -> None:
     fields = record({}, {})
     del fields[field]
     with pytest.raises(InputError, match=rf"a\.mat has no {field} in its 'wiki'; download it again"):
-        read_faces(saved(tmp_path / "a.mat", fields), "wiki")
+        faces_of(saved(tmp_path / "a.mat", fields))
 
 
 @pytest.mark.parametrize(
@@ -139,12 +139,12 @@ def test_a_missing_field_is_named(tmp_path: Path, field: str) -> None:
 )
 def test_a_file_of_another_layout_is_told(tmp_path: Path, fields: Any, complaint: str) -> None:
     with pytest.raises(InputError, match=rf"a\.mat {complaint}; download it again or remove it\.$"):
-        read_faces(saved(tmp_path / "a.mat", fields), "wiki")
+        faces_of(saved(tmp_path / "a.mat", fields))
 
 
 def test_the_metadata_of_the_sister_set_are_told(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"a\.mat has no variable 'imdb'; download it again or remove it\."):
-        read_faces(saved(tmp_path / "a.mat", record({})), "imdb")
+        faces_of(saved(tmp_path / "a.mat", record({})), "imdb")
 
 
 @pytest.mark.parametrize("data", [b"", b"\0" * 200, b"<html>Not found</html>" * 20, b"PK\3\4" + bytes(range(256)) * 8])
@@ -154,7 +154,7 @@ def test_what_is_no_matlab_file_is_told(tmp_path: Path, data: bytes) -> None:
     with pytest.raises(
         InputError, match=r"wiki\.mat (is not a whole MATLAB file of version 5|has no variable 'wiki');"
     ):
-        read_faces(path, "wiki")
+        faces_of(path)
 
 
 def test_a_file_of_matlab_7_3_is_told(tmp_path: Path) -> None:
@@ -162,7 +162,7 @@ def test_a_file_of_matlab_7_3_is_told(tmp_path: Path) -> None:
     head = b"MATLAB 7.3 MAT-file, Platform: GLNXA64".ljust(124) + b"\x00\x02IM"
     path.write_bytes(head.ljust(512, b"\0") + b"\x89HDF\r\n\x1a\n")
     with pytest.raises(InputError, match=r"is a MATLAB 7\.3 file, where the version 5 that is distributed is wanted;"):
-        read_faces(path, "wiki")
+        faces_of(path)
 
 
 def test_a_file_that_is_cut_short_anywhere_is_told(tmp_path: Path) -> None:
@@ -171,22 +171,17 @@ def test_a_file_that_is_cut_short_anywhere_is_told(tmp_path: Path) -> None:
     for size in range(0, len(whole) - 1, 23):
         path.write_bytes(whole[:size])
         with pytest.raises(InputError, match=r"wiki\.mat (is not a whole|has )"):
-            read_faces(path, "wiki")
+            faces_of(path)
 
 
 def test_a_packed_file_with_a_wrong_byte_anywhere_is_told(tmp_path: Path) -> None:
     path = saved(tmp_path / "wiki.mat", record({}, {}, {}), packed=True)
     whole = path.read_bytes()
-    assert read_faces(path, "wiki").age.tolist() == [20, 20, 20]
+    assert faces_of(path).age.tolist() == [20, 20, 20]
     for place in range(136, len(whole)):  # after the header and the length
         path.write_bytes(whole[:place] + bytes((whole[place] ^ 0x55,)) + whole[place + 1 :])
         with pytest.raises(InputError, match=r"wiki\.mat is not a whole MATLAB file of version 5; download it again"):
-            read_faces(path, "wiki")
-
-
-def test_a_file_that_cannot_be_opened_is_told(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"wiki\.mat cannot be read: No such file"):
-        read_faces(tmp_path / "wiki.mat", "wiki")
+            faces_of(path)
 
 
 def test_the_files_made_here_look_like_the_real_one(tmp_path: Path, wiki_root: Path) -> None:
@@ -204,7 +199,7 @@ def test_the_files_made_here_look_like_the_real_one(tmp_path: Path, wiki_root: P
 
 @pytest.fixture(scope="session")
 def wiki_faces(wiki_root: Path) -> Faces:
-    return read_faces(wiki_root / "wiki" / "wiki.mat", "wiki")
+    return faces_of(wiki_root / "wiki" / "wiki.mat")
 
 
 def test_wiki_has_62328_photos_and_38138_clean_ones(wiki_faces: Faces) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from face_files import NAN, record, saved
+from face_files import NAN, faces_of, record, saved
 from imdb_files import AGED, DROPPED, ROWS, numbers, picture, pictures
 from picture_files import as_folder, as_tar, as_zip
 
@@ -17,7 +17,7 @@ import csad
 from csad.data.check import check_trainable
 from csad.data.images import ImageWarning
 from csad.data.samples import Classes
-from csad.data.sets.face_metadata import clean, read_faces
+from csad.data.sets.face_metadata import clean
 from csad.data.sets.imdb import AGES, PhotoWarning, _held, age_bins, divide, imdb, wiki
 from csad.errors import InputError
 from csad.registry import DATASETS
@@ -63,6 +63,44 @@ def test_the_metadata_may_lie_among_the_unpacked_pictures_and_all_beside_the_fol
     as_folder(root / "wiki_crop", pictures(""))
     (root / "wiki" / "wiki.mat").rename(root / "wiki_crop" / "wiki.mat")
     assert len(wiki(size=2, data_root=root).train) == 48
+
+
+@pytest.mark.parametrize(("write", "place"), [(as_zip, "wiki_crop.zip"), (as_tar, "wiki_crop.tar")])
+@pytest.mark.parametrize("inside", ["wiki_crop/wiki.mat", "wiki.mat"])
+def test_the_metadata_are_taken_out_of_the_archive_in_which_they_are_distributed(
+    root: Path, write: Callable[[Path, Mapping[str, bytes]], Path], place: str, inside: str
+) -> None:
+    loose = root / "wiki" / "wiki.mat"
+    archive = write(root / "wiki" / place, {inside: loose.read_bytes()} | pictures())
+    expected = wiki(size=2, data_root=root)
+    loose.unlink()
+    found = wiki(size=2, data_root=root)
+    assert {s: x.fingerprint() for s, x in found.splits.items()} == {
+        s: x.fingerprint() for s, x in expected.splits.items()
+    }
+    write(archive, {inside: b"nothing"} | pictures())
+    with pytest.raises(InputError, match=rf"{place}/{inside} is not a whole MATLAB file of version 5; download it"):
+        wiki(size=2, data_root=root)
+
+
+def test_the_metadata_may_lie_in_a_folder_within_that_of_the_pictures(root: Path) -> None:
+    as_folder(root / "wiki" / "wiki_crop", {"wiki_crop/wiki.mat": (root / "wiki" / "wiki.mat").read_bytes()})
+    as_folder(root / "wiki" / "wiki_crop", pictures())
+    (root / "wiki" / "wiki.mat").unlink()
+    assert len(wiki(size=2, data_root=root).train) == 48
+
+
+def test_loose_metadata_go_before_those_in_the_archive(root: Path) -> None:
+    as_tar(root / "wiki" / "wiki_crop.tar", {"wiki_crop/wiki.mat": b"nothing"} | pictures())
+    assert len(wiki(size=2, data_root=root).train) == 48
+
+
+def test_an_archive_without_the_metadata_is_told_in_one_sentence(little: Path) -> None:
+    (little / "wiki" / "wiki.mat").unlink()
+    with pytest.raises(
+        InputError, match=rf"^wiki\.mat or wiki_crop/wiki\.mat is not in {little}/wiki: put into [^\n]*$"
+    ):
+        wiki(size=2, data_root=little)
 
 
 def test_no_photo_is_in_two_splits_and_none_in_between_or_unclean_in_any(little: Path) -> None:
@@ -201,7 +239,7 @@ def test_a_net_learns_from_faces(little: Path) -> None:
 
 
 def test_the_real_wiki_is_divided_as_the_paper_says(wiki_root: Path) -> None:
-    listed = read_faces(wiki_root / "wiki" / "wiki.mat", "wiki")
+    listed = faces_of(wiki_root / "wiki" / "wiki.mat")
     photos = clean(listed, least_score=1.0, second_face=False, oldest=100)
     parts = divide(photos, setting="EB1")
     counts = {

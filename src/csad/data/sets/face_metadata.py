@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csad.data.given_files import damaged
-from csad.errors import unreadable
 
 NUMBERS = ("dob", "photo_taken", "gender", "face_score", "second_face_score")
 FIELDS = ("full_path", *NUMBERS)
@@ -43,9 +42,12 @@ class Photos(NamedTuple):
     test: NDArray[np.bool_] | None = None
 
 
-def read_faces(path: Path, name: str) -> Faces:
-    """All photos of imdb.mat or wiki.mat, whose variable is called ``name``; nothing in the file is run."""
-    record = _record(path, name)
+def read_faces(path: Path, data: bytes, name: str) -> Faces:
+    """All photos of imdb.mat or wiki.mat, whose variable is called ``name``; nothing in the file is run.
+
+    ``data`` is what the file holds, wherever it was read from; errors name it by ``path``.
+    """
+    record = _record(path, data, name)
     missing = [field for field in FIELDS if field not in record.dtype.names]
     if missing:
         raise damaged(path, f"has no {', '.join(missing)} in its '{name}'")
@@ -85,14 +87,10 @@ def clean(faces: Faces, *, least_score: float, second_face: bool, oldest: int) -
     return Photos(faces.paths[rows], faces.gender[rows].astype(np.int64), faces.age[rows].astype(np.int64))
 
 
-def _record(path: Path, name: str) -> Any:
+def _record(path: Path, data: bytes, name: str) -> Any:
     """The one struct in the file."""
     from scipy.io import loadmat
 
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise unreadable(path, error) from error
     try:
         _check_packed(data)
         loaded = loadmat(io.BytesIO(data), variable_names=[name])

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from csad.data.archives import Archive, open_archive
-from csad.data.given_files import find_given
+from csad.data.archives import open_archive, read_first
+from csad.data.given_files import find_given, first_given, read_given
 from csad.data.images import read_parts
 from csad.data.pairs import Related
 from csad.data.samples import Classes, Dataset, Samples, Task
@@ -140,14 +140,25 @@ def _cleaned(
     name: str, data_root: Path | None, least_score: float, second_face: bool, oldest: int
 ) -> tuple[Photos, Path]:
     """The photos of the metadata that are clean, and where the pictures lie."""
-    wanted = [(f"{name}.mat", f"{name}_crop/{name}.mat"), _pictures(name)]
-    metadata, pictures = find_given(wanted, name, SOURCE.format(name=name), data_root)
-    listed = read_faces(metadata, name)
+    metadata, data, pictures = _metadata(name, data_root)
+    listed = read_faces(metadata, data, name)
     photos = clean(listed, least_score=least_score, second_face=second_face, oldest=oldest)
     if not len(photos.paths):
         rules = f"least_score={least_score}, oldest={oldest}"
         raise InputError(f"None of the {len(listed.paths):,} photos in {metadata} is clean ({rules}): ask for less.")
     return photos, pictures
+
+
+def _metadata(name: str, data_root: Path | None) -> tuple[Path, bytes, Path]:
+    """Path and bytes of the metadata, loose or, as distributed, among the pictures, and where the pictures lie."""
+    names, archives = (f"{name}.mat", f"{name}_crop/{name}.mat"), _pictures(name)
+    pictures = first_given(archives, name, data_root)
+    if pictures is not None and first_given(names, name, data_root) is None:
+        packed = read_first(pictures, names)
+        if packed is not None:
+            return *packed, pictures
+    metadata, pictures = find_given([names, archives], name, SOURCE.format(name=name), data_root)
+    return metadata, read_given(metadata), pictures
 
 
 def _listed(name: str, data_root: Path | None) -> tuple[Photos, Path]:
@@ -200,15 +211,5 @@ def _present(pictures: Path, name: str, paths: NDArray[np.object_], rows: Rows) 
 
 def _held(pictures: Path, names: list[str]) -> NDArray[np.bool_]:
     """Which of the names are in the folder or archive."""
-    if pictures.is_dir():
-        return np.array([(pictures / name).is_file() for name in names])
     with open_archive(pictures, ()) as archive:
-        return np.array([_has(archive, name) for name in names])
-
-
-def _has(archive: Archive, name: str) -> bool:
-    try:
-        archive.place(name)
-    except KeyError:
-        return False
-    return True
+        return np.array([archive.holds(name) for name in names])

@@ -1,0 +1,31 @@
+"""One file out of a folder or an archive: the first of several names that is there, or why it cannot be read."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+import pytest
+from picture_files import KINDS, as_zip, stored
+
+from csad.data.archives import read_first
+from csad.errors import InputError
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_first_of_several_files_is_read_from_wherever_they_lie(tmp_path: Path, kind: str) -> None:
+    source = stored(kind, tmp_path, {"a.txt": b"top", "deep/a.txt": b"deep"})
+    assert read_first(source, ["none.txt", "deep/a.txt", "a.txt"]) == (source / "deep/a.txt", b"deep")
+    assert read_first(source, ["deep", "a.txt"]) == (source / "a.txt", b"top")
+    assert read_first(source, ["none.txt", "deep"]) is None
+
+
+def test_a_file_of_an_archive_that_was_damaged_is_named(tmp_path: Path) -> None:
+    source = as_zip(tmp_path / "some.zip", {"a.txt": b"words" * 20})
+    with zipfile.ZipFile(source) as archive:
+        place = archive.getinfo("a.txt").header_offset + 50
+    data = bytearray(source.read_bytes())
+    data[place : place + 5] = b"other"
+    source.write_bytes(data)
+    with pytest.raises(InputError, match=r"^.*some\.zip/a\.txt is cut short or not what its name says .*: download it"):
+        read_first(source, ["a.txt"])
