@@ -115,7 +115,10 @@ def test_the_task_is_gender_with_the_band_of_ages_as_bias(root: Path) -> None:
     assert (task.name, task.shape, task.bias_names) == ("fairface", (3, 8, 8), ("age",))
     assert task.target == Classes(2, ("female", "male"))
     assert task.biases == (Classes(8, BANDS),)
-    assert task.related(torch.tensor([[0], [1], [0]])).tolist() == [[1, 0, 1], [0, 1, 0], [1, 0, 1]]
+    b = torch.tensor([[0], [1], [2], [0]])
+    assert task.related(b).tolist() == [[1, 0, 0, 1], [0, 1, 0, 0], [0, 0, 1, 0], [1, 0, 0, 1]]
+    near = fairface(size=8, related="near_bias", tolerance=(1.0,), data_root=root).task.related
+    assert near(b).tolist() == [[1, 1, 0, 1], [1, 1, 1, 1], [0, 1, 1, 0], [1, 1, 0, 1]]
     check_trainable(dataset, needs_bias=True)
 
 
@@ -125,6 +128,43 @@ def test_validation_rows_are_held_out_of_the_training_rows(root: Path) -> None:
     assert len(held.splits["validation"]) == round(len(whole.train) / 4)
     both = np.add(cells(held.train), cells(held.splits["validation"]))
     assert both.tolist() == cells(whole.train)
+
+
+def parted(root: Path) -> tuple[Path, Path]:
+    """The two files in which the labels are distributed, in place of labels.csv."""
+    (root / "fairface" / "labels.csv").unlink()
+    header, *lines = label_lines()
+    paths = []
+    for part in ("train", "val"):
+        own = [header, *(line for line in lines if line.startswith(part))]
+        paths.append(root / "fairface" / f"fairface_label_{part}.csv")
+        paths[-1].write_text("\n".join(own) + "\n")
+    return paths[0], paths[1]
+
+
+@pytest.mark.parametrize("setting", ["EB1", "EB2", "all"])
+def test_the_two_label_files_that_are_distributed_give_the_same_rows_as_one(root: Path, setting: str) -> None:
+    one = fairface(setting=setting, size=8, data_root=root)
+    parted(root)
+    two = fairface(setting=setting, size=8, data_root=root)
+    assert {s: x.fingerprint() for s, x in two.splits.items()} == {s: x.fingerprint() for s, x in one.splits.items()}
+
+
+def test_of_two_label_files_the_one_that_is_wrong_or_missing_is_told(root: Path) -> None:
+    train, val = parted(root)
+    lines = val.read_text().splitlines()
+    val.write_text("\n".join([lines[0], "train/1.jpg,0-2,Male,Indian,False", *lines[2:]]))
+    with pytest.raises(InputError, match=rf"^{val} has 'train/1\.jpg' as file in line 2 where an image that no other"):
+        fairface(size=8, data_root=root)
+    val.write_text("\n".join([lines[0], lines[1].replace("ale,", "ail,"), *lines[2:]]))
+    with pytest.raises(InputError, match=rf"^{val} has '[FemMail]+' as gender in line 2"):
+        fairface(size=8, data_root=root)
+    val.write_text("\n".join([lines[0], *(line for line in lines if "30-39" in line)]))
+    with pytest.raises(InputError, match=rf"^No image is listed for the split test in {train} and {val}: are all"):
+        fairface(size=8, data_root=root)
+    val.unlink()
+    with pytest.raises(InputError, match=rf"^labels\.csv or fairface_label_val\.csv is not in {root}/fairface: put"):
+        fairface(size=8, data_root=root)
 
 
 def test_a_folder_of_images_will_do(root: Path) -> None:
@@ -140,6 +180,8 @@ def test_a_folder_of_images_will_do(root: Path) -> None:
         ({"setting": "EB3"}, r"^No setting of FairFace is called 'EB3'\. Nearest: EB[12]\. Known: EB1, EB2, all\.$"),
         ({"validation": -0.1}, r"^validation must be a share of the training rows"),
         ({"size": 5000}, r"^size must be a whole number of pixels"),
+        ({"related": "same_age"}, r"^No rule for related samples is called 'same_age'"),
+        ({"related": "near_bias"}, r"^near_bias needs a tolerance"),
     ],
 )
 def test_a_setting_that_is_wrong_is_told(root: Path, settings: dict[str, Any], said: str) -> None:
@@ -183,7 +225,9 @@ def test_a_column_that_is_missing_is_told_with_the_nearest(root: Path) -> None:
 def test_a_split_without_an_image_is_told(root: Path, split: str) -> None:
     gone = set(wanted(split))
     path = written(root, [line for line in label_lines() if line.split(",")[0] not in gone])
-    with pytest.raises(InputError, match=rf"^{path} has no image for the split {split}: are all its lines there\?$"):
+    with pytest.raises(
+        InputError, match=rf"^No image is listed for the split {split} in {path}: are all lines there\?$"
+    ):
         fairface(size=8, data_root=root)
 
 
@@ -196,7 +240,7 @@ def test_labels_of_images_that_are_not_there_are_told(root: Path) -> None:
 @pytest.mark.parametrize("file", ["images.zip", "labels.csv"])
 def test_a_file_that_is_missing_is_named_with_where_to_get_it(root: Path, file: str) -> None:
     (root / "fairface" / file).unlink()
-    with pytest.raises(InputError, match=rf"^{file}.* is not in {root}/fairface: .*github\.com/joojs/fairface"):
+    with pytest.raises(InputError, match=rf"^{file}.* (is|are) not in {root}/fairface: .*github\.com/joojs/fairface"):
         fairface(size=8, data_root=root)
 
 

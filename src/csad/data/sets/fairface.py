@@ -10,14 +10,16 @@ from numpy.typing import NDArray
 from csad.data.given_files import Table, find_given, read_csv
 from csad.data.held_out import hold_out
 from csad.data.images import read_parts
+from csad.data.pairs import Related
 from csad.data.samples import Classes, Dataset, Samples, Task
 from csad.data.split import check_share
 from csad.data.vary import Pictures
 from csad.errors import InputError, unknown
 from csad.registry import DATASETS
 
-FILES = (("images.zip", "images"), ("labels.csv",))
-HOME = "https://github.com/joojs/fairface (images under train/ and val/; both label files as one labels.csv)"
+LABELS = tuple(("labels.csv", f"fairface_label_{part}.csv") for part in ("train", "val"))  # one for both, or each
+FILES = (("images.zip", "images"), *LABELS)
+HOME = "https://github.com/joojs/fairface (images under train/ and val/; both label files)"
 SETTINGS = ("EB1", "EB2", "all")
 GENDERS = ("Female", "Male")
 YOUNG = ("0-2", "3-9", "10-19", "20-29")
@@ -36,9 +38,11 @@ def fairface(
     flip: bool = True,
     shift: int = 0,
     validation: float = 0.0,
+    related: str = "same_bias",
+    tolerance: tuple[float, ...] = (),
     data_root: Path | None = None,
 ) -> Dataset:
-    """Faces with gender as the target and age, in eight bands, as the bias; Ω: the same band.
+    """Faces with gender as the target and age, in eight bands, as the bias; ``tolerance`` is in bands.
 
     Of the images under train/, EB1 has women aged 0–29 and men aged 40 or more, EB2 women aged 40 or more and men aged
     0–29. ``setting`` is trained on, and the other of the two is a split of that name; "all" trains on both. "test" has
@@ -49,46 +53,53 @@ def fairface(
     if setting not in SETTINGS:
         raise unknown("setting of FairFace", setting, SETTINGS)
     check_share(validation)
-    images, labels = find_given(FILES, "fairface", HOME, data_root)
-    table = read_csv(labels)
-    y, b = table.codes("gender", GENDERS), table.codes("age", (*BANDS, BETWEEN))
-    rows = _divide(table, y, b, setting)
-    names = {split: [table["file"][i] for i in chosen] for split, chosen in rows.items()}
+    target, bias = Classes(2, tuple(gender.lower() for gender in GENDERS)), Classes(len(BANDS), BANDS)
+    task = Task("fairface", (3, size, size), target, (bias,), ("age",), Related(related, tolerance))
+    images, *labels = find_given(FILES, "fairface", HOME, data_root)
+    tables = [read_csv(path) for path in dict.fromkeys(labels)]
+    files, y, b = _rows(tables)
+    rows = _divide(tables, files, y, b, setting)
+    names = {split: [files[i] for i in chosen] for split, chosen in rows.items()}
     splits = {}
     for split, (pixels, kept, _) in read_parts(images, names, size=size).items():
         chosen = rows[split][kept]
         splits[split] = Samples(pixels, y[chosen], b[chosen])
-    genders = tuple(gender.lower() for gender in GENDERS)
-    task = Task("fairface", (3, size, size), Classes(2, genders), (Classes(len(BANDS), BANDS),), ("age",))
     parts = hold_out(splits.pop("train"), validation, "fairface validation") | splits
     return Dataset(task, parts, vary=Pictures(flip, shift))
 
 
-def _divide(table: Table, y: Rows, b: Rows, setting: str) -> dict[str, Rows]:
+def _rows(tables: list[Table]) -> tuple[list[str], Rows, Rows]:
+    """Path, gender and band of age of every image, row by row and table by table."""
+    y = [table.codes("gender", GENDERS) for table in tables]
+    b = [table.codes("age", (*BANDS, BETWEEN)) for table in tables]
+    return _files(tables), np.concatenate(y), np.concatenate(b)
+
+
+def _divide(tables: list[Table], files: list[str], y: Rows, b: Rows, setting: str) -> dict[str, Rows]:
     """The rows of each split: EB1, EB2, test, in this order always, so that all settings share one file of pixels."""
-    part = _parts(table)
+    tested = np.array([name.startswith("val/") for name in files])
     male, old, extreme = y == 1, b >= len(YOUNG), b < len(BANDS)
     first, second, test = (
-        np.flatnonzero(extreme & chosen)
-        for chosen in ((part == 0) & (male == old), (part == 0) & (male != old), part == 1)
+        np.flatnonzero(extreme & chosen) for chosen in (~tested & (male == old), ~tested & (male != old), tested)
     )
     for split, chosen in {"EB1": first, "EB2": second, "test": test}.items():
         if not len(chosen):
-            raise InputError(f"{table.path} has no image for the split {split}: are all its lines there?")
+            paths = " and ".join(str(table.path) for table in tables)
+            raise InputError(f"No image is listed for the split {split} in {paths}: are all lines there?")
     if setting == "all":
         return {"train": np.concatenate([first, second]), "test": test}
     own = {"EB1": first, "EB2": second}
     return {"train" if split == setting else split: chosen for split, chosen in own.items()} | {"test": test}
 
 
-def _parts(table: Table) -> Rows:
-    """0 where an image is under train/, 1 under val/."""
-    names = table["file"]
-    seen: set[str] = set()
-    for row, name in enumerate(names):
-        if not name.startswith(("train/", "val/")):
-            raise table.wrong("file", row, "a path under train/ or val/")
-        if name in seen:
-            raise table.wrong("file", row, "an image that no other line has")
-        seen.add(name)
-    return np.array([name.startswith("val/") for name in names], dtype=np.int64)
+def _files(tables: list[Table]) -> list[str]:
+    """The path of every image, each listed once and under train/ or val/."""
+    seen: dict[str, None] = {}
+    for table in tables:
+        for row, name in enumerate(table["file"]):
+            if not name.startswith(("train/", "val/")):
+                raise table.wrong("file", row, "a path under train/ or val/")
+            if name in seen:
+                raise table.wrong("file", row, "an image that no other line has")
+            seen[name] = None
+    return list(seen)
