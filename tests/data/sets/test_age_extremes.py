@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from csad.data.sets.age_extremes import AGES, age_bins, divide
 from csad.data.sets.face_metadata import Photos
-from csad.data.sets.imdb import AGES, age_bins, divide
 from csad.errors import InputError
 
 

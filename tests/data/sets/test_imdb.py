@@ -17,8 +17,9 @@ import csad
 from csad.data.check import check_trainable
 from csad.data.images import ImageWarning
 from csad.data.samples import Classes
+from csad.data.sets.age_extremes import AGES, age_bins, divide
 from csad.data.sets.face_metadata import clean
-from csad.data.sets.imdb import AGES, PhotoWarning, _held, age_bins, divide, imdb, wiki
+from csad.data.sets.imdb import PhotoWarning, _held, imdb, wiki
 from csad.errors import InputError
 from csad.registry import DATASETS
 

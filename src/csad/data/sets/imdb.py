@@ -14,9 +14,10 @@ from csad.data.given_files import find_given, first_given, read_given
 from csad.data.images import read_parts
 from csad.data.pairs import Related
 from csad.data.samples import Classes, Dataset, Samples, Task
+from csad.data.sets.age_extremes import AGES, EXTREMES, age_bins, check_parts, divide
 from csad.data.sets.face_metadata import Photos, clean, read_faces
 from csad.data.sets.imdb_lists import LABELS, PARTS, read_lists
-from csad.data.split import check_share, generator_for, stratified
+from csad.data.split import check_share
 from csad.data.vary import Pictures
 from csad.errors import InputError, unknown
 from csad.registry import DATASETS
@@ -24,12 +25,7 @@ from csad.registry import DATASETS
 SOURCE = "https://data.vision.ee.ethz.ch/cvl/rrothe/imdb-wiki ({name}_crop.tar; {name}.mat is inside it)"
 LISTS_SOURCE = f"{SOURCE} and, the lists, https://github.com/feidfoe/learning-not-to-learn (dataset/IMDB)"
 GENDERS = ("female", "male")
-EDGES = (20, 25, 30, 35, 40, 45, 50, 55, 60, 65, 70)  # where the bins of ages after the first begin: Alvi et al.'s
-AGES = ("0-19", *(f"{first}-{first + 4}" for first in EDGES[:-1]), "70+")
 VALIDATED = ("train", "opposite")
-EXTREMES = ("EB1", "EB2")  # women aged 0–29 and men aged 40+; women aged 40+ and men aged 0–29
-YOUNG, OLD = 29, 40  # the last age that is young, the first that is old
-TESTING = 0.2  # the share of the young and old that is tested on
 
 Rows = NDArray[np.int64]
 
@@ -58,13 +54,13 @@ def faces(
 ) -> Dataset:
     """Faces of ``size`` pixels (224 in the paper): gender is the target, age in 12 bins the bias, as in Kim et al.
 
-    Trained on is ``setting``, EB1 or EB2; the other is a split of that name, see ``divide``. ``validation_of`` is
-    "train", or "opposite" for validation photos in which age and gender go the other way. Photos are left out with a
-    face score below ``least_score``, a second face (unless ``second_face``), an unknown gender, or an age that is not
-    0 … ``oldest``. With ``lists`` (IMDB only) photos, labels and test split are those that Kim et al. released, and
-    ``least_score``, ``second_face`` and ``oldest`` mean nothing. As in the paper, other photos of a person who is
-    trained on may be tested on. ``tolerance`` is in bins. In training half of the photos are flipped, and moved by at
-    most ``shift`` pixels.
+    Trained on is ``setting``, EB1 or EB2; the other is a split of that name, see ``age_extremes.divide``.
+    ``validation_of`` is "train", or "opposite" for validation photos in which age and gender go the other way. Photos
+    are left out with a face score below ``least_score``, a second face (unless ``second_face``), an unknown gender, or
+    an age that is not 0 … ``oldest``. With ``lists`` (IMDB only) photos, labels and test split are those that Kim et
+    al. released, and ``least_score``, ``second_face`` and ``oldest`` mean nothing. As in the paper, other photos of a
+    person who is trained on may be tested on. ``tolerance`` is in bins. In training half of the photos are flipped, and
+    moved by at most ``shift`` pixels.
     """
     if setting not in EXTREMES:
         raise unknown("setting", setting, EXTREMES)
@@ -88,52 +84,6 @@ imdb = functools.partial(faces, "imdb")
 wiki = functools.partial(faces, "wiki")
 DATASETS.register("imdb", "Faces of actors: gender is the target; age gives it away in training (EB1 or EB2).")(imdb)
 DATASETS.register("wiki", "Faces from Wikipedia, the sister set of IMDB: gender and age, in the same splits.")(wiki)
-
-
-def divide(
-    photos: Photos, *, setting: str, validation: float = 0.0, of_opposite: bool = False, seed: int = 0
-) -> dict[str, Rows]:
-    """The rows of each split; photos of people aged 30–39 are in none.
-
-    "test" has a fifth of the others, drawn by ``seed``, with every combination of gender and young or old as frequent
-    as in the rest, or the photos that a list says. The rest is EB1, women aged 0–29 and men aged 40+, and EB2, women
-    aged 40+ and men aged 0–29. The one called ``setting`` is "train", less the share ``validation``, which is drawn
-    from the other one if ``of_opposite``.
-    """
-    male, old = photos.male == 1, photos.age >= OLD
-    extreme = old | (photos.age <= YOUNG)
-    if photos.test is None:
-        rest, test = _drawn(np.flatnonzero(extreme), 2 * male + old, TESTING, seed, "faces to test")
-    else:
-        rest, test = np.flatnonzero(extreme & ~photos.test), np.flatnonzero(photos.test)
-    eb1 = rest[male[rest] == old[rest]]
-    eb2 = rest[male[rest] != old[rest]]
-    train, other = (eb1, eb2) if setting == "EB1" else (eb2, eb1)
-    opposite = "EB2" if setting == "EB1" else "EB1"
-    parts = {"train": train, opposite: other, "test": test}
-    if validation:
-        cells, part = 2 * age_bins(photos.age) + photos.male, opposite if of_opposite else "train"
-        parts[part], parts["validation"] = _drawn(parts[part], cells, validation, seed, "faces to validate")
-    _check_parts(parts)
-    return parts
-
-
-def age_bins(age: Rows) -> Rows:
-    """The number of each age's bin of ``AGES``."""
-    return np.digitize(age, EDGES).astype(np.int64)
-
-
-def _drawn(rows: Rows, cells: Rows, share: float, seed: int, purpose: str) -> tuple[Rows, Rows]:
-    """The rows that stay, and the share of them that is drawn, from every cell alike."""
-    held = round(share * len(rows))
-    stay, drawn = stratified(cells[rows], (len(rows) - held, held), generator_for(seed, purpose))
-    return rows[stay], rows[drawn]
-
-
-def _check_parts(parts: dict[str, Rows]) -> None:
-    empty = [f"'{part}'" for part, rows in parts.items() if not len(rows)]
-    if empty:
-        raise InputError(f"No photo is left for the split {' and '.join(empty)}: give more, or leave fewer out.")
 
 
 def _cleaned(
@@ -180,7 +130,7 @@ def _samples(
     """The splits with their pictures; photos without one, or with a broken one, are left out."""
     folder, there = _present(pictures, name, photos.paths, np.concatenate(list(parts.values())))
     parts = {part: rows[there[rows]] for part, rows in parts.items()}
-    _check_parts(parts)
+    check_parts(parts)
     paths = {part: [folder + path for path in photos.paths[rows]] for part, rows in parts.items()}
     # Decoded in this order, they are the same list, and decoded once, whichever of EB1 and EB2 is trained on.
     order = sorted(paths, key=lambda part: setting if part == "train" else part)
