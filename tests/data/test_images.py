@@ -19,7 +19,7 @@ from real_data import root_of
 
 from csad.data import archives, decoding
 from csad.data.decoding import Decoder
-from csad.data.images import Images, ImageWarning, read_images, read_parts
+from csad.data.images import Images, ImageWarning, pixels_at, read_images, read_parts
 from csad.data.samples import Samples, as_float
 from csad.errors import InputError
 
@@ -310,6 +310,17 @@ def test_parts_are_stretches_of_one_file_and_know_their_own_broken_pictures(tmp_
             assert samples.x.data_ptr() == images.pixels.ctypes.data
     assert len(list((cache / "images").iterdir())) == 1
     assert found["test"].pixels.ctypes.data == found["train"].pixels.ctypes.data + 101 * 3 * 4 * 4
+
+
+def test_pixels_of_a_stretch_are_as_they_lie_and_those_of_other_places_a_copy(tmp_path: Path) -> None:
+    found = read_images(as_folder(tmp_path / "p", pictures(9)), list(pictures(9)), size=4).pixels
+    stretch = pixels_at(found, np.array([3, 4, 5]))
+    assert stretch.ctypes.data == found[3:].ctypes.data
+    assert (stretch == found[3:6]).all()
+    for places in ([3, 5], [5, 4, 3], [2, 2], []):
+        apart = pixels_at(found, np.array(places, dtype=np.int64))
+        assert not np.shares_memory(apart, found)
+        assert (apart == np.asarray(found)[places]).all() if places else apart.shape == (0, 3, 4, 4)
 
 
 @pytest.mark.parametrize(("folder", "archive"), [("celeba", "img_align_celeba.zip"), ("fairface", "images.zip")])

@@ -80,6 +80,13 @@ def read_parts(
     return found
 
 
+def pixels_at(pixels: NDArray[np.uint8], places: NDArray[np.int64]) -> NDArray[np.uint8]:
+    """The pixels at these places: of a stretch as they lie, so that they stay memory-mapped, of others a copy."""
+    if len(places) and (np.diff(places) == 1).all():
+        return pixels[places[0] : places[-1] + 1]
+    return pixels[places]
+
+
 def _side(size: int) -> int:
     if not isinstance(size, int | np.integer) or not 1 <= size <= LARGEST:
         raise InputError(f"size must be a whole number of pixels, from 1 to {LARGEST}, not {size!r}.")

@@ -15,6 +15,7 @@ from picture_files import as_folder, as_tar, as_zip
 
 import csad
 from csad.data.check import check_trainable
+from csad.data.decoding import Decoder
 from csad.data.images import ImageWarning
 from csad.data.samples import Classes
 from csad.data.sets.age_extremes import AGES, age_bins, divide
@@ -136,9 +137,39 @@ def test_the_task_is_gender_with_age_as_bias(little: Path) -> None:
     check_trainable(dataset, needs_bias=True)
 
 
-def test_both_settings_share_one_cache_of_decoded_pictures(little: Path, tmp_path: Path) -> None:
-    one, other = (wiki(setting=setting, size=2, data_root=little) for setting in ("EB1", "EB2"))
+def test_pictures_are_decoded_once_whatever_is_trained_tested_and_validated_on(
+    little: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[bytes] = []
+    decode = Decoder.__call__
+    monkeypatch.setattr(Decoder, "__call__", lambda self, data: (done.append(data), decode(self, data))[1])
+    for setting, opposite in (("EB1", "EB2"), ("EB2", "EB1")):
+        for more in (
+            {}, {"validation": 0.2}, {"validation": 0.4}, {"validation": 0.2, "validation_of": "opposite"}, {"seed": 5}
+        ):  # fmt: skip
+            dataset = wiki(setting=setting, size=2, data_root=little, **more)
+            assert {*dataset.splits} == {"train", opposite, "test"} | (
+                {"validation"} if "validation" in more else set()
+            )
+            for split, samples in dataset.splits.items():
+                rows = numbers(dataset, split)
+                assert rows == sorted(rows)
+                assert samples.y.tolist() == [row % 2 for row in rows]
+                assert samples.extra["age"].tolist() == [AGED[row // 2 % len(AGED)] for row in rows]
+    assert len(done) == 120
     assert len([*(tmp_path / "cache" / "images").iterdir()]) == 1
+
+
+@pytest.mark.parametrize("setting", ["EB1", "EB2"])
+def test_splits_of_the_default_seed_are_stretches_of_one_file_and_nothing_is_copied(little: Path, setting: str) -> None:
+    splits = wiki(setting=setting, size=2, data_root=little).splits
+    places = sorted((samples.x.data_ptr(), samples.x.numel()) for samples in splits.values())
+    ends = [place + length for place, length in places]
+    assert [place for place, _ in places[1:]] == ends[:-1]
+
+
+def test_both_settings_have_the_same_two_extremes_and_test_photos(little: Path) -> None:
+    one, other = (wiki(setting=setting, size=2, data_root=little) for setting in ("EB1", "EB2"))
     assert numbers(one, "train") == numbers(other, "EB1")
     assert numbers(one, "EB2") == numbers(other, "train")
     assert numbers(one, "test") == numbers(other, "test")

@@ -24,12 +24,26 @@ Rows = NDArray[np.int64]
 def divide(
     photos: Photos, *, setting: str, validation: float = 0.0, of_opposite: bool = False, seed: int = 0
 ) -> dict[str, Rows]:
-    """The rows of each split; photos of people aged 30–39 are in none.
+    """The rows of each split: those of ``extremes_and_test``, of which the one called ``setting`` is "train".
+
+    "validation" is the share of that name of "train", or of the opposite set if ``of_opposite``, which then lack it.
+    """
+    parts = extremes_and_test(photos, seed)
+    opposite = "EB2" if setting == "EB1" else "EB1"
+    parts = {"train": parts[setting], opposite: parts[opposite], "test": parts["test"]}
+    if validation:
+        cells, part = 2 * age_bins(photos.age) + photos.male, opposite if of_opposite else "train"
+        parts[part], parts["validation"] = _drawn(parts[part], cells, validation, seed, "faces to validate")
+    check_parts(parts)
+    return parts
+
+
+def extremes_and_test(photos: Photos, seed: int = 0) -> dict[str, Rows]:
+    """The rows of EB1, EB2 and test; photos of people aged 30–39 are in none.
 
     "test" has a fifth of the others, drawn by ``seed``, with every combination of gender and young or old as frequent
     as in the rest, or the photos that a list says. The rest is EB1, women aged 0–29 and men aged 40+, and EB2, women
-    aged 40+ and men aged 0–29. The one called ``setting`` is "train", less the share ``validation``, which is drawn
-    from the other one if ``of_opposite``.
+    aged 40+ and men aged 0–29. Whatever the seed, it is the same photos in all.
     """
     male, old = photos.male == 1, photos.age >= OLD
     extreme = old | (photos.age <= YOUNG)
@@ -37,16 +51,8 @@ def divide(
         rest, test = _drawn(np.flatnonzero(extreme), 2 * male + old, TESTING, seed, "faces to test")
     else:
         rest, test = np.flatnonzero(extreme & ~photos.test), np.flatnonzero(photos.test)
-    eb1 = rest[male[rest] == old[rest]]
-    eb2 = rest[male[rest] != old[rest]]
-    train, other = (eb1, eb2) if setting == "EB1" else (eb2, eb1)
-    opposite = "EB2" if setting == "EB1" else "EB1"
-    parts = {"train": train, opposite: other, "test": test}
-    if validation:
-        cells, part = 2 * age_bins(photos.age) + photos.male, opposite if of_opposite else "train"
-        parts[part], parts["validation"] = _drawn(parts[part], cells, validation, seed, "faces to validate")
-    check_parts(parts)
-    return parts
+    first = male[rest] == old[rest]
+    return {"EB1": rest[first], "EB2": rest[~first], "test": test}
 
 
 def age_bins(age: Rows) -> Rows:

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from csad.data.archives import open_archive, read_first
 from csad.data.given_files import find_given, first_given, read_given
-from csad.data.images import read_parts
+from csad.data.images import pixels_at, read_images
 from csad.data.pairs import Related
 from csad.data.samples import Classes, Dataset, Samples, Task
-from csad.data.sets.age_extremes import AGES, EXTREMES, age_bins, check_parts, divide
+from csad.data.sets.age_extremes import AGES, EXTREMES, age_bins, check_parts, divide, extremes_and_test
 from csad.data.sets.face_metadata import Photos, clean, read_faces
 from csad.data.sets.imdb_lists import LABELS, PARTS, read_lists
 from csad.data.split import check_share
@@ -76,7 +76,7 @@ def faces(
         photos, pictures = _cleaned(name, data_root, least_score, second_face, oldest)
     opposite = validation_of == "opposite"
     parts = divide(photos, setting=setting, validation=validation, of_opposite=opposite, seed=seed)
-    splits = _samples(photos, parts, pictures, name=name, setting=setting, size=size)
+    splits = _samples(photos, parts, pictures, name=name, size=size)
     return Dataset(task, splits, vary=Pictures(flip, shift))
 
 
@@ -124,22 +124,23 @@ def _pictures(name: str) -> tuple[str, ...]:
     return tuple(f"{name}_crop{kind}" for kind in (".tar", ".zip", ""))
 
 
-def _samples(
-    photos: Photos, parts: dict[str, Rows], pictures: Path, *, name: str, setting: str, size: int
-) -> dict[str, Samples]:
+def _samples(photos: Photos, parts: dict[str, Rows], pictures: Path, *, name: str, size: int) -> dict[str, Samples]:
     """The splits with their pictures; photos without one, or with a broken one, are left out."""
-    folder, there = _present(pictures, name, photos.paths, np.concatenate(list(parts.values())))
-    parts = {part: rows[there[rows]] for part, rows in parts.items()}
-    check_parts(parts)
-    paths = {part: [folder + path for path in photos.paths[rows]] for part, rows in parts.items()}
-    # Decoded in this order, they are the same list, and decoded once, whichever of EB1 and EB2 is trained on.
-    order = sorted(paths, key=lambda part: setting if part == "train" else part)
-    images = read_parts(pictures, {part: paths[part] for part in order}, size=size)
+    # All are decoded once, whatever is trained on, tested or validated on: in an order that depends on none of that,
+    # and in which EB1, EB2 and the test photos of the default seed are a stretch each.
+    order = np.concatenate([*extremes_and_test(photos).values()])
+    folder, there = _present(pictures, name, photos.paths, order)
+    check_parts({part: rows[there[rows]] for part, rows in parts.items()})
+    order = order[there[order]]
+    images = read_images(pictures, [folder + path for path in photos.paths[order]], size=size)
+    place = np.full(len(photos.paths), -1)
+    place[order[images.kept]] = np.arange(len(images.kept))
     bins = age_bins(photos.age)
     splits = {}
     for part, rows in parts.items():
-        kept = rows[images[part].kept]
-        splits[part] = Samples(images[part].pixels, photos.male[kept], bins[kept], {"age": photos.age[kept]})
+        kept = rows[place[rows] >= 0]
+        pixels = pixels_at(images.pixels, place[kept])
+        splits[part] = Samples(pixels, photos.male[kept], bins[kept], {"age": photos.age[kept]})
     return splits
 
 
