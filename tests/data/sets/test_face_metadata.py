@@ -9,7 +9,7 @@ import pytest
 from face_files import NAN, cells, day, faces_of, record, saved
 from scipy.io import loadmat
 
-from csad.data.sets.face_metadata import FIELDS, Faces, ages, clean
+from csad.data.sets.face_metadata import FIELDS, Faces, ages, clean, people
 from csad.errors import InputError
 
 
@@ -113,6 +113,14 @@ def test_a_picture_that_is_listed_twice_is_taken_once(tmp_path: Path) -> None:
     assert kept(*rows, folder=tmp_path) == ["b", "a"]
     photos = clean(faces_of(tmp_path / "a.mat"), least_score=1, second_face=False, oldest=100)
     assert photos.male.tolist() == [1, 1]
+
+
+def test_photos_are_of_one_person_if_their_names_begin_alike() -> None:
+    paths = [
+        "17/10000217_1981-05-05_2009.jpg", "17/10000217_1981-05-05_2011.jpg", "48/10000548_1925-04-04_1964.jpg",
+        "01/nm0000001_rm124825600_1899-5-10_1968.jpg", "99/10000217_1981-05-05_2012.jpg", "1000.jpg", "10000.jpg",
+    ]  # fmt: skip
+    assert people(np.array(paths, dtype=object)).tolist() == [2, 2, 3, 4, 2, 0, 1]
 
 
 @pytest.mark.parametrize("field", FIELDS)

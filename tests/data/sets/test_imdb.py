@@ -124,6 +124,16 @@ def test_validation_photos_may_be_those_of_the_opposite_set(little: Path) -> Non
         wiki(size=2, validation_of="both", data_root=little)
 
 
+def test_rows_tell_whose_photos_they_are_across_all_splits(root: Path) -> None:
+    paths = [f"{row % 100:02}/{1000 + row // 32}_1970-01-01_{row}.jpg" for row in range(160)]  # of 32 rows each
+    saved(root / "wiki" / "wiki.mat", record(*({**row, "path": path} for row, path in zip(ROWS, paths, strict=True))))
+    as_zip(root / "wiki" / "wiki_crop.zip", {f"wiki_crop/{path}": picture(row) for row, path in enumerate(paths)})
+    dataset = wiki(size=2, validation=0.2, data_root=root)
+    for split, samples in dataset.splits.items():
+        assert samples.persons is not None
+        assert samples.persons.tolist() == [row // 32 for row in numbers(dataset, split)]
+
+
 def test_the_task_is_gender_with_age_as_bias(little: Path) -> None:
     dataset = DATASETS["wiki"](size=2, data_root=little)
     task = dataset.task

@@ -15,7 +15,7 @@ from csad.data.images import pixels_at, read_images
 from csad.data.pairs import Related
 from csad.data.samples import Classes, Dataset, Samples, Task
 from csad.data.sets.age_extremes import AGES, EXTREMES, age_bins, check_parts, divide, extremes_and_test
-from csad.data.sets.face_metadata import Photos, clean, read_faces
+from csad.data.sets.face_metadata import Photos, clean, people, read_faces
 from csad.data.sets.imdb_lists import LABELS, PARTS, read_lists
 from csad.data.split import check_share
 from csad.data.vary import Pictures
@@ -59,8 +59,8 @@ def faces(
     are left out with a face score below ``least_score``, a second face (unless ``second_face``), an unknown gender, or
     an age that is not 0 … ``oldest``. With ``lists`` (IMDB only) photos, labels and test split are those that Kim et
     al. released, and ``least_score``, ``second_face`` and ``oldest`` mean nothing. As in the paper, other photos of a
-    person who is trained on may be tested on. ``tolerance`` is in bins. In training half of the photos are flipped, and
-    moved by at most ``shift`` pixels.
+    person who is trained on may be tested on; age and person are extra facts. ``tolerance`` is in bins. In training
+    half of the photos are flipped, and moved by at most ``shift`` pixels.
     """
     if setting not in EXTREMES:
         raise unknown("setting", setting, EXTREMES)
@@ -135,12 +135,13 @@ def _samples(photos: Photos, parts: dict[str, Rows], pictures: Path, *, name: st
     images = read_images(pictures, [folder + path for path in photos.paths[order]], size=size)
     place = np.full(len(photos.paths), -1)
     place[order[images.kept]] = np.arange(len(images.kept))
-    bins = age_bins(photos.age)
+    bins, person = age_bins(photos.age), people(photos.paths)
     splits = {}
     for part, rows in parts.items():
         kept = rows[place[rows] >= 0]
         pixels = pixels_at(images.pixels, place[kept])
-        splits[part] = Samples(pixels, photos.male[kept], bins[kept], {"age": photos.age[kept]})
+        facts = {"person": person[kept], "age": photos.age[kept]}
+        splits[part] = Samples(pixels, photos.male[kept], bins[kept], facts)
     return splits
 
 
