@@ -1,4 +1,4 @@
-"""One file out of a folder or an archive: the first of several names that is there, or why it cannot be read."""
+"""Files in folders and archives: in which order they lie, and one of them alone, or why it cannot be read."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from picture_files import KINDS, as_zip, stored
 
-from csad.data.archives import read_first
+from csad.data.archives import open_archive, read_first
 from csad.errors import InputError
 
 
@@ -18,6 +18,14 @@ def test_the_first_of_several_files_is_read_from_wherever_they_lie(tmp_path: Pat
     assert read_first(source, ["none.txt", "deep/a.txt", "a.txt"]) == (source / "deep/a.txt", b"deep")
     assert read_first(source, ["deep", "a.txt"]) == (source / "a.txt", b"top")
     assert read_first(source, ["none.txt", "deep"]) is None
+
+
+@pytest.mark.parametrize("kind", KINDS[1:])
+def test_files_of_an_archive_are_placed_in_the_order_in_which_they_lie(tmp_path: Path, kind: str) -> None:
+    names = ["m.txt", "a.txt", "z/b.txt", "k.txt", "b.txt"]
+    source = stored(kind, tmp_path, {name: name.encode() * 300 for name in names})
+    with open_archive(source, names) as archive:
+        assert sorted(sorted(names), key=archive.place) == names
 
 
 def test_a_file_of_an_archive_that_was_damaged_is_named(tmp_path: Path) -> None:

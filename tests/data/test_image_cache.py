@@ -226,6 +226,19 @@ def test_a_source_that_has_changed_is_decoded_anew(tmp_path: Path, source: Path,
     assert (read_images(folder, NAMES, size=4).pixels[3] == Decoder(4, (1.0, 1.0))(picture(99, width=31))).all()
 
 
+@pytest.mark.parametrize("kind", ["folder", "zip", "tar"])
+def test_a_source_of_the_same_size_but_another_time_is_decoded_anew(tmp_path: Path, kind: str) -> None:
+    old, new = ({"a.bmp": picture(seed, kind="BMP")} for seed in (1, 2))
+    source = stored(kind, tmp_path, old)
+    changed = source / "a.bmp" if kind == "folder" else source
+    size, time = changed.stat().st_size, changed.stat().st_mtime_ns
+    read_images(source, ["a.bmp"], size=4)
+    stored(kind, tmp_path, new)
+    os.utime(changed, ns=(time + 1000, time + 1000))
+    assert changed.stat().st_size == size
+    assert (read_images(source, ["a.bmp"], size=4).pixels[0] == Decoder(4, (1.0, 1.0))(new["a.bmp"])).all()
+
+
 def test_broken_pictures_are_known_from_the_first_time_and_told_every_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -268,6 +281,26 @@ def test_the_rest_is_not_decoded_once_too_many_are_broken(
     with pytest.raises(InputError, match=r"^At least 10 of 100 images .* \(0\.png, 1\.png, 2\.png, …\)"):
         read_images(as_folder(tmp_path / "p", files), list(files), size=4)
     assert len(decoded) == 10
+
+
+def test_pictures_that_an_earlier_sitting_found_broken_count_among_those_that_may_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stops(count: int) -> None:
+        if count == 50:
+            raise KeyboardInterrupt
+
+    files = {f"{n:03}.png": b"" if n in (3, 7, 190) else picture(n % 9) for n in range(200)}
+    source = as_folder(tmp_path / "p", files)
+    monkeypatch.setattr(decoding, "MOST_AT_ONCE", 10)
+    monkeypatch.setattr(decoding, "THREADS", 1)
+    with monkeypatch.context() as patched:
+        watched(patched, stops)
+        with pytest.raises(KeyboardInterrupt):
+            read_images(source, list(files), size=4)
+    said = r"^At least 3 of 200 images .* \(003\.png, 007\.png, 190\.png\): at most 1% may be"
+    with pytest.raises(InputError, match=said):
+        read_images(source, list(files), size=4)
 
 
 def test_a_disk_without_room_is_told_before_anything_is_decoded(

@@ -29,6 +29,7 @@ from csad.data.images import ImageWarning
 from csad.data.samples import Classes, Dataset
 from csad.data.sets.celeba import celeba
 from csad.data.sets.celeba_lists import read_lists
+from csad.data.vary import Pictures
 from csad.errors import InputError
 from csad.registry import DATASETS
 
@@ -101,6 +102,11 @@ def test_splits_share_one_file_of_pixels_whatever_the_attributes(root: Path, tmp
     first = dataset.train.x.data_ptr()
     assert dataset.splits["test"].x.data_ptr() == first + 60 * 3 * 8 * 8
     assert torch.equal(other.train.x, dataset.train.x)
+
+
+def test_pictures_are_varied_as_flip_and_shift_say(root: Path) -> None:
+    assert celeba(size=8, data_root=root).vary == Pictures(flip=True, shift=0)
+    assert celeba(size=8, flip=False, shift=2, data_root=root).vary == Pictures(flip=False, shift=2)
 
 
 def test_images_can_be_cut_out_of_the_centre(root: Path) -> None:

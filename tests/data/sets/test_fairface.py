@@ -16,6 +16,7 @@ from csad.data.check import check_trainable
 from csad.data.decoding import Decoder
 from csad.data.samples import Classes, Dataset, Samples
 from csad.data.sets.fairface import fairface
+from csad.data.vary import Pictures
 from csad.errors import InputError
 from csad.registry import DATASETS
 
@@ -120,6 +121,11 @@ def test_the_task_is_gender_with_the_band_of_ages_as_bias(root: Path) -> None:
     near = fairface(size=8, related="near_bias", tolerance=(1.0,), data_root=root).task.related
     assert near(b).tolist() == [[1, 1, 0, 1], [1, 1, 1, 1], [0, 1, 1, 0], [1, 1, 0, 1]]
     check_trainable(dataset, needs_bias=True)
+
+
+def test_pictures_are_varied_as_flip_and_shift_say(root: Path) -> None:
+    assert fairface(size=8, data_root=root).vary == Pictures(flip=True, shift=0)
+    assert fairface(size=8, flip=False, shift=2, data_root=root).vary == Pictures(flip=False, shift=2)
 
 
 def test_validation_rows_are_held_out_of_the_training_rows(root: Path) -> None:

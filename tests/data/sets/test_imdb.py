@@ -21,6 +21,7 @@ from csad.data.samples import Classes
 from csad.data.sets.age_extremes import AGES, age_bins, divide
 from csad.data.sets.face_metadata import clean
 from csad.data.sets.imdb import PhotoWarning, _held, imdb, wiki
+from csad.data.vary import Pictures
 from csad.errors import InputError
 from csad.registry import DATASETS
 
@@ -122,6 +123,11 @@ def test_validation_photos_may_be_those_of_the_opposite_set(little: Path) -> Non
     assert sorted(numbers(other, "validation") + numbers(other, "EB2")) == numbers(plain, "EB2")
     with pytest.raises(InputError, match="No part to validate on is called 'both'"):
         wiki(size=2, validation_of="both", data_root=little)
+
+
+def test_pictures_are_varied_as_flip_and_shift_say(little: Path) -> None:
+    assert wiki(size=2, data_root=little).vary == Pictures(flip=True, shift=0)
+    assert wiki(size=2, flip=False, shift=2, data_root=little).vary == Pictures(flip=False, shift=2)
 
 
 def test_rows_tell_whose_photos_they_are_across_all_splits(root: Path) -> None:

@@ -219,6 +219,15 @@ def test_files_are_found_by_their_handle_in_a_folder_or_a_zip(folder: Folder, na
     assert np.array_equal(found.x, again.x)
 
 
+def test_a_handle_that_a_spreadsheet_made_a_decimal_number_is_the_same_handle(folder: Folder) -> None:
+    folder.person("one")
+    folder.record("one", tap_items(7), **{f"{RESULTS}TappingSamples": "5000000.0"})
+    folder.record("one", tap_items(9), **{f"{RESULTS}TappingSamples": "5000000"})
+    found = records(folder, every=True)
+    assert [(x[0] != 0).sum() for x in found.x] == [7, 7]
+    assert found.people.dropped == {}
+
+
 def test_a_zip_takes_the_place_of_the_folder(small: Path) -> None:
     one = mpower(per_cell=2, data_root=small)
     shutil.make_archive(str(small / "mpower" / "tapping"), "zip", small / "mpower" / "tapping")
