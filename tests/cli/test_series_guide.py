@@ -19,16 +19,20 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_guide_to_series_can_be_followed(here: Path) -> None:
-    smaller = fewer(("count, rng = 900,", "count, rng = 200,"), ("64", "24"))
+    given = " --set train.bias_epochs=2 --set train.epochs=2"  # as brief gives them
+    world = (("--people 1000", "--people 150"), ("per_cell=10", "per_cell=1"), ("filters=16", "filters=4"), (given, ""))
+    smaller = fewer(("count, rng = 900,", "count, rng = 200,"), ("64", "24"), *world)
     done = follow("series.md", smaller=smaller, shorter=brief)
-    assert done == ["train", "train", "audit", "report", "predict", "export", "train", "train"]
+    own = ["train", "train", "audit", "report", "predict", "export", "train", "train"]
+    assert done == [*own, "simulate", "train", "train", "evaluate"]
     assert len((here / "predictions.csv").read_text().splitlines()) == 11
     assert (here / "hands.safetensors").exists()
     shapes = {
         run: tuple(csad.load(here / "runs" / run).method.task.shape)
-        for run in ("hands-csad-0", "wide-vanilla-0", "arrays-vanilla-0")
+        for run in ("hands-csad-0", "wide-vanilla-0", "arrays-vanilla-0", "mpower-csad-0")
     }
-    assert shapes == {"hands-csad-0": (3, 24), "wide-vanilla-0": (1, 24), "arrays-vanilla-0": (2, 24)}
+    own_shapes = {"hands-csad-0": (3, 24), "wide-vanilla-0": (1, 24), "arrays-vanilla-0": (2, 24)}
+    assert shapes == {**own_shapes, "mpower-csad-0": (6, 24)}
 
 
 def test_the_net_for_series_looks_as_far_back_as_the_guide_says() -> None:

@@ -17,6 +17,7 @@ from csad.cli.export import export
 from csad.cli.options import DataRoot, Device, Folder, Json, Quiet, seeds_of
 from csad.cli.predict import predict
 from csad.cli.report import report
+from csad.cli.simulate import simulate
 from csad.cli.tables import reproduce
 from csad.cli.train import show_figures, train
 from csad.errors import unknown
@@ -86,6 +87,7 @@ app.command()(reproduce)
 app.command()(audit)
 app.command()(report)
 app.command()(export)
+app.command()(simulate)
 
 
 @app.command()

@@ -46,6 +46,11 @@ def devices(incomplete: str) -> list[str]:
     return _begin(["auto", "cpu", "cuda"], incomplete)
 
 
+def effects(incomplete: str) -> list[str]:
+    """How much Parkinson's disease may show in simulated tapping."""
+    return _begin(["small", "medium", "large"], incomplete)
+
+
 def _begin(names: list[str], incomplete: str) -> list[str]:
     return [name for name in names if name.startswith(incomplete)]
 
