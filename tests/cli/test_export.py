@@ -96,6 +96,8 @@ def test_a_table_of_ones_own_takes_its_preparation_along(tmp_path: Path) -> None
 BAD = [
     (["--format", "onxn"], "No format is called 'onxn'. Nearest: onnx."),
     (["--out", "model.pt2", "--format", "onnx"], "--out ends in .pt2 but --format is onnx"),
+    (["--out", "model.foo"], "--out ends in .foo: give a name that ends in .onnx, .pt2, .safetensors."),
+    (["--out", "model.foo", "--format", "onnx"], "--out ends in .foo: give a name that ends in .onnx"),
     (["--out", "nowhere/model.onnx"], "There is no folder nowhere"),
     (["--out", "."], "is a folder: give the name of a file"),
     (["--pixels", "uint8"], "which have no pixels"),

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import typed
+from commands import contents, typed
 from own_homes import ON_OWN, moved_home, trained_home
 from people_tables import PEOPLE, write_people
 
@@ -76,10 +76,25 @@ def test_a_finished_run_keeps_its_audit(here: Path) -> None:
 
 def test_a_run_begun_anew_says_that_its_audit_goes(here: Path) -> None:
     (here / "run0" / "audit.json").write_text("of before")
+    (here / "run0" / "model.onnx").write_text("of before")
     result = typed(*ON_OWN, "--seed", "0", "--out", "run0", "--force")
     assert result.exit_code == 0, result.stderr
     assert "audit.json of the earlier run in run0 goes with its weights." in result.stderr
     assert not (here / "run0" / "audit.json").exists()
+    assert "model.onnx stays in run0, and may be of the earlier run." in result.stderr
+    assert (here / "run0" / "model.onnx").read_text() == "of before"
+
+
+def test_a_setting_that_cannot_be_costs_an_earlier_run_nothing(here: Path) -> None:
+    before = contents(here / "run0")
+    result = typed(*ON_OWN, "--seed", "0", "--out", "run0", "--force", "--set", "train.batch_size=0")
+    assert result.exit_code == 2
+    assert contents(here / "run0") == before
+    (here / "run0" / "config.toml").write_text("garbage")
+    broken = typed(*ON_OWN, "--seed", "0", "--out", "run0", "--force")
+    assert broken.exit_code == 2
+    assert "remove run0 and train the run again" in broken.stderr
+    assert "goes with its weights" not in broken.stderr
 
 
 def test_a_plain_audit_keeps_the_comparison_of_an_earlier_one(here: Path) -> None:

@@ -28,6 +28,19 @@ def test_files_of_an_archive_are_placed_in_the_order_in_which_they_lie(tmp_path:
         assert sorted(sorted(names), key=archive.place) == names
 
 
+@pytest.mark.parametrize("cut", [1024, 1024 + 100, 1024 + 512, 1024 + 1024])
+def test_a_tar_that_was_cut_between_two_files_is_not_taken_for_a_smaller_one(tmp_path: Path, cut: int) -> None:
+    """Before, within and after the second of two headers, of files of one block each; and without the end alone."""
+    whole = stored(".tar", tmp_path, {"a.txt": b"words", "b.txt": b"more"}).read_bytes()
+    (tmp_path / "cut.tar").write_bytes(whole[:cut])
+    said = r"cut\.tar is cut short or not what its name says .*: download it again\.$"
+    with pytest.raises(InputError, match=said), open_archive(tmp_path / "cut.tar", []):
+        pass
+    (tmp_path / "cut.tar").write_bytes(whole[: 2 * 1024 + 512])  # tar itself is content with one block of zeros
+    with open_archive(tmp_path / "cut.tar", ["a.txt", "b.txt"]):
+        pass
+
+
 def test_a_file_of_an_archive_that_was_damaged_is_named(tmp_path: Path) -> None:
     source = as_zip(tmp_path / "some.zip", {"a.txt": b"words" * 20})
     with zipfile.ZipFile(source) as archive:

@@ -9,6 +9,7 @@ import torch
 from csad.data.check import check_trainable
 from csad.data.pairs import Related
 from csad.data.samples import Classes, Dataset, Number, Samples, Task
+from csad.data.vary import Pictures
 from csad.errors import InputError
 
 TASK = Task("small", (2,), Classes(2, ("no", "yes")), (Classes(2), Classes(3)), ("sex", "race"))
@@ -71,3 +72,11 @@ def test_a_bias_that_does_not_vary_stops_only_what_needs_it(b: list[list[int]], 
     check_trainable(small(b=b), needs_bias=False)
     with pytest.raises(InputError, match=complaint):
         check_trainable(small(b=b), needs_bias=True)
+
+
+def test_pictures_are_moved_by_less_than_they_are_wide() -> None:
+    samples = Samples(torch.zeros(4, 3, 8, 6, dtype=torch.uint8), [0, 1, 0, 1], B)
+    whole = Dataset(replace(TASK, shape=(3, 8, 6)), {"train": samples}, vary=Pictures(shift=5))
+    check_trainable(whole, needs_bias=True)
+    with pytest.raises(InputError, match="shift must be less than the 6 pixels of a side, not 6: give less"):
+        check_trainable(replace(whole, vary=Pictures(shift=6)), needs_bias=True)

@@ -21,6 +21,12 @@ def test_near_bias_by_hand() -> None:
     assert near_bias(b, (1, 1, 1)).tolist() == [[1, 1, 0, 1], [1, 1, 1, 0], [0, 1, 1, 1], [1, 0, 1, 1]]
 
 
+@pytest.mark.parametrize("width", [-1.0, float("nan")])
+def test_a_tolerance_below_0_is_refused(width: float) -> None:
+    with pytest.raises(InputError, match=r"A tolerance must be 0 or more, not 1\.0, (-1\.0|nan)"):
+        Related("near_bias", (1.0, width))
+
+
 def test_near_bias_has_a_tolerance_for_each_column() -> None:
     b = torch.tensor([[30.0, 0.0], [34.5, 0.0], [36.0, 0.0], [30.0, 1.0]])
     assert near_bias(b, (5, 0))[0].tolist() == [1, 1, 0, 0]

@@ -14,7 +14,7 @@ import pytest
 from csad.data.pairs import Related
 from csad.data.samples import Classes, Number, Task
 from csad.errors import InputError
-from csad.experiments.folder import Folder, describe, task_from, write_whole
+from csad.experiments.folder import OURS, Folder, describe, task_from, write_whole
 from csad.experiments.values import toml
 
 CONFIG: dict[str, Any] = {
@@ -112,6 +112,19 @@ def test_a_run_whose_config_is_broken_is_not_overwritten(tmp_path: Path, force: 
     assert (tmp_path / "config.toml").read_bytes() == b"csad = \xff\n"
 
 
+def test_a_run_that_is_begun_anew_leaves_what_csad_did_not_write(tmp_path: Path) -> None:
+    folder = begun(tmp_path / "run")
+    (folder.path / "plots").mkdir()
+    (folder.path / "plots" / "a.png").write_bytes(b"mine")
+    (folder.path / "notes.txt").write_text("mine")
+    for name in OURS[1:]:
+        path = folder.path / name
+        path.mkdir(exist_ok=True) if "." not in name else path.write_text("ours")
+    folder.begin(CONFIG, resume=False, force=True)
+    assert {entry.name for entry in folder.path.iterdir()} == {"plots", "notes.txt", "config.toml"}
+    assert (folder.path / "plots" / "a.png").read_bytes() == b"mine"
+
+
 def test_resume_goes_on_with_a_run_of_the_same_settings(tmp_path: Path) -> None:
     folder = begun(tmp_path / "run")
     before = contents(folder.path)
@@ -149,7 +162,9 @@ def test_a_folder_without_a_config_is_no_run(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["seed = ", "[train\n", "a = 1\na = 2\n", "\x00"])
 def test_a_broken_config_is_an_input_error_of_one_line(tmp_path: Path, text: str) -> None:
     (tmp_path / "config.toml").write_text(text)
-    with pytest.raises(InputError, match=r"cannot be read .*: train the run again") as caught:
+    with pytest.raises(
+        InputError, match=r"cannot be read .*: remove .* and train the run again, or give another --out"
+    ) as caught:
         Folder(tmp_path).read_config()
     assert "\n" not in str(caught.value)
 

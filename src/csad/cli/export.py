@@ -70,4 +70,6 @@ def _format(given: str, out: Path | None) -> str:
     ending = out.suffix[1:].lower() if out else ""
     if given and ending in ENDINGS and ending != given:
         raise InputError(f"--out ends in .{ending} but --format is {given}: give a name that ends in .{given}.")
-    return given or (ending if ending in ENDINGS else "onnx")
+    if ending and ending not in ENDINGS:
+        raise InputError(f"--out ends in .{ending}: give a name that ends in .{', .'.join(ENDINGS)}.")
+    return given or ending or "onnx"

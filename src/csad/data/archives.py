@@ -156,8 +156,16 @@ class _Tar:
         self._source = source
         try:
             self.files = {member.name.removeprefix("./"): member for member in self._regular()}
+            if source.suffix.lower() == ".tar" and not self._ends():  # gzip tells by itself what was cut
+                raise EOFError("its end marker is missing")
         except BROKEN as error:
             raise _unreadable(source, error) from error
+
+    def _ends(self) -> bool:
+        """Whether a block of zeros follows the last file, as in every whole .tar."""
+        with self._source.open("rb") as stream:
+            stream.seek(self._opened.offset)
+            return stream.read(tarfile.BLOCKSIZE) == bytes(tarfile.BLOCKSIZE)
 
     def _regular(self) -> Iterable[tarfile.TarInfo]:
         return (member for member in self._opened if member.isreg())

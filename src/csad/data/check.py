@@ -7,6 +7,7 @@ from torch import Tensor
 
 from csad.data.pairs import known
 from csad.data.samples import UNKNOWN, Classes, Dataset, Number, Samples, Task
+from csad.data.vary import Pictures
 from csad.errors import InputError
 
 
@@ -23,6 +24,7 @@ def check_trainable(dataset: Dataset, *, needs_bias: bool) -> None:
     for split, samples in dataset.splits.items():
         _check_labels(task, split, samples)
     _check_targets(task.target, dataset.train.y)
+    _check_moves(dataset)
     if needs_bias:
         _check_biases(task, dataset.train.b)
 
@@ -59,6 +61,12 @@ def _check_range(labels: Tensor, kind: Classes | Number, what: str, lowest: int)
     if bool(wrong.any()):
         span = f"0 … {kind.count - 1}" + (" (unknown: -1)" if lowest == UNKNOWN else "")
         raise InputError(f"{what} must be a class {span}, but {labels[wrong][0].item()} is there.")
+
+
+def _check_moves(dataset: Dataset) -> None:
+    """A picture that is moved by its own size or more shows nothing of itself."""
+    if isinstance(dataset.vary, Pictures) and dataset.vary.shift >= (size := min(dataset.task.shape[1:])):
+        raise InputError(f"shift must be less than the {size} pixels of a side, not {dataset.vary.shift}: give less.")
 
 
 def _check_targets(target: Classes | Number, y: Tensor) -> None:

@@ -33,6 +33,8 @@ class Related:
             raise unknown("rule for related samples", self.rule, RULES)
         if self.rule == "near_bias" and not self.tolerance:
             raise InputError("near_bias needs a tolerance for each bias column: give tolerance.")
+        if not all(width >= 0 for width in self.tolerance):  # NaN is not
+            raise InputError(f"A tolerance must be 0 or more, not {', '.join(map(str, self.tolerance))}.")
 
     def __call__(self, b: Tensor) -> Tensor:
         """Ω (N, N) of these bias labels."""

@@ -20,6 +20,12 @@ from csad.experiments.digests import check_rows, rows_text
 from csad.experiments.sealed import sealed, unsealed
 from csad.experiments.values import toml
 
+# What commands of csad write into a run's folder, and what stands there while one of them does.
+OURS = (
+    "config.toml", "rows.json", "preparation.json", "log.jsonl", "tensorboard", "checkpoint", "epochs", "answers",
+    "choice.json", "result.json", "audit.json", "report.html", "audit-before-resume.json", "report-before-resume.html",
+)  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Folder:
@@ -111,10 +117,14 @@ class Folder:
         return InputError(f"{self.path} exists and is not a run of csad: give another --out.")
 
     def _empty(self) -> None:
-        """Removes what the run holds; its config last, so that it is a run until it is gone."""
-        entries = list(self.path.iterdir()) if self.path.is_dir() else []
-        for entry in sorted(entries, key=lambda entry: entry == self.config):
+        """Removes what csad wrote of the run; its config last, so that it is a run until it is gone. The rest stays."""
+        entries = set(self.path.iterdir()) - set(self.others()) if self.path.is_dir() else set()
+        for entry in sorted(entries, key=lambda entry: (entry == self.config, entry)):
             shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
+
+    def others(self) -> list[Path]:
+        """What lies there that the run did not bring along, such as notes, or a file that was exported."""
+        return [entry for entry in sorted(self.path.iterdir()) if entry.name.removesuffix(".new") not in OURS]
 
     def _holds_others(self) -> bool:
         """Whether there is anything but what a kill leaves of a run that was just begun."""
@@ -136,7 +146,8 @@ class Folder:
         try:
             return tomllib.loads(self.config.read_text(encoding="utf-8"))
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise InputError(f"{self.config} cannot be read ({error}): train the run again.") from error
+            advice = f"remove {self.path} and train the run again, or give another --out"
+            raise InputError(f"{self.config} cannot be read ({error}): {advice}.") from error
 
     def read_preparation(self) -> AnyPreparation | None:
         """How rows become x, of a run that was trained on a table of one's own."""

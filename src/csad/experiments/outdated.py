@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from csad.experiments.folder import Folder
+
 TOLD = ("audit.json", "report.html")  # what commands write into a run's folder on its weights
 
 
@@ -21,10 +23,11 @@ def put_aside(folder: Path) -> str:
     return f"{'; '.join(moved)}: made before the run went on, it does not tell of its weights now."
 
 
-def to_be_removed(folder: Path | None) -> str:
-    """A sentence on the files that go with the weights they tell of, where a run begins anew; or nothing."""
-    there = [name for name in TOLD if folder is not None and (folder / name).is_file()]
-    if not there:
-        return ""
-    go = "go" if len(there) > 1 else "goes"
-    return f"{' and '.join(there)} of the earlier run in {folder} {go} with its weights."
+def to_be_removed(folder: Path) -> str:
+    """What goes with the weights it tells of, and what stays though it may tell of them, where a run begins anew."""
+    there = [name for name in TOLD if (folder / name).is_file()]
+    others = [entry.name for entry in Folder(folder).others()] if folder.is_dir() else []
+    go, stay = ("" if len(names) > 1 else ending for names, ending in ((there, "es"), (others, "s")))
+    found = [f"{' and '.join(there)} of the earlier run in {folder} go{go} with its weights."] if there else []
+    found += [f"{', '.join(others)} stay{stay} in {folder}, and may be of the earlier run."] if others else []
+    return " ".join(found)

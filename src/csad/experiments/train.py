@@ -75,8 +75,10 @@ def train(
     told = OWN if isinstance(task, Dataset) else str(task)
     rows = rows_to_choose_by(dataset, plan, given, own=is_own(told), cost=cost, say=hearer.say)
     allowed = checked_cost(cost)
-    if force and (gone := to_be_removed(place)):
-        hearer.say(gone)
+    if force and place is not None:
+        Folder(place).check({}, resume=resume, force=force)  # nothing is announced of what cannot be begun
+        if gone := to_be_removed(place):
+            hearer.say(gone)
     if rows is not None:
         asked = Asked(told, method, seed, plan, dataset, rows, allowed, backbone, decision)
         if (known := chosen_before(asked, place, resume=resume)) is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,10 @@ AGES = ("<35", "35-44", "45-49", "50-54", "55-59", "60-64", "65-69", "70+")
 EDGES = (35, 45, 50, 55, 60, 65, 70)
 TESTED = AGES[2:]
 YOUNGEST = 18  # of mPower's participants
+
+
+class RecordWarning(UserWarning):
+    """Records that cannot be used are left out."""
 
 
 @DATASETS.register("mpower")
@@ -55,6 +60,8 @@ def mpower(
     demographics, tapping, files = find_given(FILES, "mpower", SOURCE, data_root)
     found = read_records(demographics, tapping, files, every=records == "all", length=length, youngest=youngest)
     test = people_to_test(found.people, per_cell, seed)
+    if found.people.dropped:
+        warnings.warn(f"Records of {tapping} are left out: {found.people.wants()}.", RecordWarning, stacklevel=2)
     return as_dataset("mpower", found, test, validation=validation, tolerance=tolerance, seed=seed)
 
 
