@@ -196,6 +196,11 @@ CASES = [
     Case("no data folder", MNIST, "The data folder data does not exist"),
     Case("MNIST cut short", MNIST, "its checksum differs", write(IMAGES + ".gz", b"\x1f\x8b\x08\x00")),
     # Runs.
+    Case(
+        "a net that no memory holds",
+        ["train", "toy-table", "--set", "net.hidden=100000000,100000000"],
+        "not enough memory for this: take smaller settings",
+    ),
     Case("a run already there", ["train", "toy-table", *SHORT, "--out", "run"], "run already holds a run"),
     Case("a file as --out", ["train", "toy-table", *SHORT, "--out", "f"], "f exists and is not a run", write("f", "")),
     Case("a file above --out", [*TRAIN[:-1], "f/new"], "cannot be written (Not a directory)", write("f", "")),

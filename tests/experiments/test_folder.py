@@ -208,3 +208,14 @@ def test_a_task_of_numpys_numbers_and_lists_comes_back_plain() -> None:
     task = Task("own", [4], Classes(counts[0]), (Classes(counts[1]),), ["b"], Related("near_bias", (np.float64(1.5),)))  # type: ignore[arg-type]
     found = task_from(tomllib.loads(toml({"about": describe(task)}))["about"])
     assert found == Task("own", (4,), Classes(2), (Classes(3),), ("b",), Related("near_bias", (1.5,)))
+
+
+def test_several_runs_are_not_kept_in_one(tmp_path: Path) -> None:
+    folder = begun(tmp_path / "run")
+    with pytest.raises(InputError, match="run holds a run itself, and several are kept below --out: give another"):
+        folder.check_home()
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(InputError, match="exists and is not a run"):
+        Folder(tmp_path / "file").check_home()
+    Folder(tmp_path).check_home()
+    Folder(tmp_path / "new").check_home()

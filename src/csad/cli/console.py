@@ -41,6 +41,11 @@ def one_sentence(command: Callable[P, R]) -> Callable[P, R]:
             raise _fail(f"Stopped. {stop if isinstance(stop, Interrupted) else ''}".strip(), 130, kwargs) from None
         except Diverged as error:
             raise _fail(str(error), 1, kwargs) from None
+        except (MemoryError, RuntimeError) as error:
+            if not isinstance(error, MemoryError) and "can't allocate memory" not in str(error):  # as torch says it
+                raise
+            advice = "take smaller settings: of the net, of train.batch_size, or fewer or shorter rows"
+            raise _fail(f"There is not enough memory for this: {advice}.", 2, kwargs) from None
         except OSError as error:
             if error.errno not in DISK:
                 raise

@@ -69,6 +69,13 @@ class Folder:
         if not resume and not force and self._holds_run():
             raise self._taken()
 
+    def check_home(self) -> None:
+        """Nothing, or an error where runs cannot be kept below this folder, since it is one itself."""
+        if self.path.exists() and not self.path.is_dir():
+            raise self._not_ours()
+        if self._holds_run():
+            raise InputError(f"{self.path} holds a run itself, and several are kept below --out: give another --out.")
+
     def check(self, config: Mapping[str, Any], *, resume: bool, force: bool) -> bool:
         """Whether there is an earlier sitting to go on from; an error where none may begin. Nothing is written."""
         if resume and force:

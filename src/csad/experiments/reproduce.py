@@ -12,7 +12,7 @@ from csad.errors import Diverged
 from csad.experiments.answers import Answers, read_answers
 from csad.experiments.build import plan_run
 from csad.experiments.comparison import compared
-from csad.experiments.folder import write_whole
+from csad.experiments.folder import Folder, write_whole
 from csad.experiments.forecast import carry_out
 from csad.experiments.many import Campaign, Means
 from csad.experiments.papers_data import others_told, too_few_told
@@ -71,6 +71,7 @@ def reproduce(
         Entry(row, column, numbers) for row in table.chosen_rows(rows) for column in table.chosen_columns(columns)
     ]
     folder = Path(out) if out is not None else Path("runs") / name
+    Folder(folder).check_home()
     campaign = Campaign.at(folder / "shared", **means)
     # Rows of another table are looked for where that table is kept by itself; not if this one is kept elsewhere.
     others = folder.parent if out is None and not settings else folder

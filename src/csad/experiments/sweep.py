@@ -12,6 +12,7 @@ from typing import Any, Unpack
 
 from csad.errors import InputError
 from csad.experiments.build import maker_of, plan_run
+from csad.experiments.folder import Folder
 from csad.experiments.forecast import carry_out
 from csad.experiments.many import Campaign, Means
 from csad.experiments.plan import tuple_settings
@@ -100,6 +101,7 @@ def sweep(
     campaign = Campaign.at(Path(shared) if shared is not None else place / "shared", **means)
     combinations = variants(given, tuple_settings(method, maker_of(task, given), given))
     varied = tuple(name for name in given if len({str(values[name]) for values in combinations}) > 1)
+    Folder(place).check_home()
     wanted, about = [], []
     for values, seed in itertools.product(combinations, seeds):
         name = ",".join([*(f"{key}={values[key]}" for key in varied), f"seed={seed}"])
