@@ -71,8 +71,6 @@ class Folder:
 
     def check_home(self) -> None:
         """Nothing, or an error where runs cannot be kept below this folder, since it is one itself."""
-        if self.path.exists() and not self.path.is_dir():
-            raise self._not_ours()
         if self._holds_run():
             raise InputError(f"{self.path} holds a run itself, and several are kept below --out: give another --out.")
 
