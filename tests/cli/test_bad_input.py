@@ -201,6 +201,7 @@ CASES = [
         ["train", "toy-table", "--set", "net.hidden=100000000,100000000"],
         "not enough memory for this: take smaller settings",
     ),
+    Case("rows of a table that name none", [*TABLE, "--methods", ","], "',' names nothing: give names with commas"),
     Case("a run already there", ["train", "toy-table", *SHORT, "--out", "run"], "run already holds a run"),
     Case("a file as --out", ["train", "toy-table", *SHORT, "--out", "f"], "f exists and is not a run", write("f", "")),
     Case("a file above --out", [*TRAIN[:-1], "f/new"], "cannot be written (Not a directory)", write("f", "")),

@@ -50,8 +50,9 @@ def one_sentence(command: Callable[P, R]) -> Callable[P, R]:
             if error.errno not in DISK:
                 raise
             place = error.filename or "What there is to keep"
-            advice = "make room, or give another place"
-            raise _fail(f"{place} cannot be written ({error.strerror}): {advice}.", 1, kwargs) from None
+            full = error.errno not in (errno.EROFS, errno.EACCES, errno.EPERM)
+            advice = "make room, or give another place" if full else "give another place"
+            raise _fail(f"{place} cannot be written ({error.strerror}): {advice}.", 1 if full else 2, kwargs) from None
 
     return guarded
 

@@ -95,4 +95,7 @@ def _check(console: Console, table: str, against: Path | None, options: dict[str
 
 
 def _names(text: str) -> list[str]:
-    return [word.strip() for word in text.split(",") if word.strip()]
+    names = [word.strip() for word in text.split(",") if word.strip()]
+    if text and not names:
+        raise InputError(f"'{text}' names nothing: give names with commas between them, or leave the option out.")
+    return names

@@ -92,7 +92,7 @@ def people_to_test(people: People, per_cell: int, seed: int) -> NDArray[np.int64
         left_out = f" (records left out: {people.wants()})" if people.dropped else ""
         raise InputError(
             f"{per_cell} people of each age and diagnosis are to be tested, but there are only {', '.join(few)}: "
-            f"give a smaller per_cell{left_out}."
+            f"give {'a smaller per_cell' if per_cell > 1 else 'data of more people'}{left_out}."
         )
     counts = [per_cell * (age in TESTED) for age in AGES for _ in DIAGNOSES]
     return drawn(cells, counts, generator_for(seed, "mpower test"))
