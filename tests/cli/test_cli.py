@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import subprocess
 import sys
@@ -10,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 from commands import SHORT, typed
 
 import csad
+from csad.cli.console import one_sentence
 from csad.experiments.table import tables
 from csad.registry import BACKBONES, BOUNDS, DATASETS, METHODS
 
@@ -256,3 +259,40 @@ def test_the_terminal_says_which_epoch_was_taken(tmp_path: Path) -> None:
     told = json.loads((place / "result.json").read_text())["selection"]
     assert told == "epoch 1 of 1, with the highest unbiased on the validation split"
     assert f"weights: {told}" in shown.stdout
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "says"),
+    [
+        (OSError(errno.EROFS, "Read-only file system", "x"), 2, "x cannot be written (Read-only file system): give"),
+        (OSError(errno.EACCES, "Permission denied", "x"), 2, "x cannot be written (Permission denied): give another"),
+        (
+            OSError(errno.ENOSPC, "No space left on device", "x"),
+            1,
+            "x cannot be written (No space left on device)",
+        ),
+        (MemoryError(), 2, "There is not enough memory for this: take smaller settings"),
+        (RuntimeError("DefaultCPUAllocator: can't allocate memory: 9 bytes"), 2, "There is not enough memory"),
+        (RuntimeError("CUDA out of memory. Tried to allocate 9 GiB"), 2, "There is not enough memory"),
+    ],
+)
+def test_what_the_machine_refuses_is_one_sentence(
+    error: Exception, code: int, says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def failing() -> None:
+        raise error
+
+    with pytest.raises(typer.Exit) as ended:
+        one_sentence(failing)()
+    assert ended.value.exit_code == code
+    told = capsys.readouterr().err
+    assert told.startswith(f"csad: {says}")
+    assert told.count("\n") == 1
+
+
+def test_an_error_of_ours_is_not_taken_for_want_of_memory() -> None:
+    def failing() -> None:
+        raise RuntimeError("a slip")
+
+    with pytest.raises(RuntimeError, match="a slip"):
+        one_sentence(failing)()

@@ -11,10 +11,18 @@ from typing import Any
 import numpy as np
 import pytest
 
+import csad
+from csad.cli.report import PAGE
 from csad.data.pairs import Related
 from csad.data.samples import Classes, Number, Task
 from csad.errors import InputError
+from csad.experiments.audits.kept import FILE as AUDIT
+from csad.experiments.choices.folder import FILE as CHOICE
+from csad.experiments.digests import FILE as ROWS
+from csad.experiments.epochs import EPOCHS
 from csad.experiments.folder import OURS, Folder, describe, task_from, write_whole
+from csad.experiments.outdated import TOLD
+from csad.experiments.tensorboard import FOLDER as TENSORBOARD
 from csad.experiments.values import toml
 
 CONFIG: dict[str, Any] = {
@@ -208,6 +216,22 @@ def test_a_task_of_numpys_numbers_and_lists_comes_back_plain() -> None:
     task = Task("own", [4], Classes(counts[0]), (Classes(counts[1]),), ["b"], Related("near_bias", (np.float64(1.5),)))  # type: ignore[arg-type]
     found = task_from(tomllib.loads(toml({"about": describe(task)}))["about"])
     assert found == Task("own", (4,), Classes(2), (Classes(3),), ("b",), Related("near_bias", (1.5,)))
+
+
+def test_all_that_commands_write_into_a_run_is_known(kept: csad.Run) -> None:
+    assert kept.folder is not None
+    assert {entry.name for entry in kept.folder.iterdir()} <= set(OURS)
+    assert {ROWS, CHOICE, EPOCHS, TENSORBOARD, AUDIT, PAGE, *TOLD} <= set(OURS)
+    place = Folder(Path("run"))
+    files = (
+        place.config,
+        place.preparation,
+        place.log,
+        place.checkpoint.parent,
+        place.result,
+        place.answers("x").parent,
+    )
+    assert {file.name for file in files} <= set(OURS)
 
 
 def test_several_runs_are_not_kept_in_one(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 # What a disk answers that is full, broken or not to be written to: no fault of the program's.
+NO_MEMORY = ("can't allocate memory", "out of memory")  # as torch says it, of the processor's and of a GPU's
 DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO}
 PLAIN_EVERY = 5.0  # seconds between progress lines where there is no terminal
 
@@ -42,7 +43,7 @@ def one_sentence(command: Callable[P, R]) -> Callable[P, R]:
         except Diverged as error:
             raise _fail(str(error), 1, kwargs) from None
         except (MemoryError, RuntimeError) as error:
-            if not isinstance(error, MemoryError) and "can't allocate memory" not in str(error):  # as torch says it
+            if not isinstance(error, MemoryError) and not any(words in str(error) for words in NO_MEMORY):
                 raise
             advice = "take smaller settings: of the net, of train.batch_size, or fewer or shorter rows"
             raise _fail(f"There is not enough memory for this: {advice}.", 2, kwargs) from None

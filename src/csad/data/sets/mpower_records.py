@@ -53,7 +53,7 @@ class People(NamedTuple):
     facts: Mapping[str, Floats]  # further values, one per person
 
     def wants(self) -> str:
-        """The same in words; empty where none was left out."""
+        """Why records were left out, in words; empty where none was."""
         return ", ".join(f"{count} for want of {reason}" for reason, count in self.dropped.items())
 
 

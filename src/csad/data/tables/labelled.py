@@ -63,9 +63,8 @@ def read_labelled(
     y = target_label(table, roles.target, table[roles.target].take(rows), target_kind)
     b = [bias_label(table, name, table[name].take(rows), bins, widths) for name in roles.bias]
     groups = groups_of(table, roles.group, table[roles.group].take(rows)) if roles.group else None
-    parts, notices = _parts(
-        table, rows, roles, groups, cells_of(*(label.strata() for label in (y, *b))), fractions, seed
-    )
+    cells = cells_of(*(label.strata() for label in (y, *b)))
+    parts, notices = _parts(table, rows, roles, groups, cells, fractions, seed)
     return Labelled(table, roles, rows, y, b, groups, parts, notices)
 
 
