@@ -183,7 +183,7 @@ def imagenet(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_training_from_a_file_of_weights_moves_all_but_batch_norm(imagenet: Path) -> None:
     settings: dict[str, Any] = {"target_epochs": 1, "bias_epochs": 1, "estimator_epochs": 1, "epochs": 1}
     settings |= {"backbone": "efficientnet-lite0", "weights": str(imagenet)}
-    F = train(toy_image(rows=16), "csad", settings=settings).method.F.state_dict()
+    F = train(toy_image(rows=16), "csad", settings=settings, device="cpu").method.F.state_dict()
     for name, value in torch.load(imagenet, weights_only=True).items():
         if not name.startswith("_fc."):
             assert torch.equal(F[name], value) is ("_bn" in name), name

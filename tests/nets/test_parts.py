@@ -128,7 +128,7 @@ def test_finding_the_width_of_h_leaves_a_users_batch_statistics_alone() -> None:
 def test_a_users_module_is_copied_so_that_training_leaves_it_alone() -> None:
     own = nn.Sequential(nn.Linear(8, 6), nn.ReLU())
     before = own[0].weight.detach().clone()
-    run = train(toy_table(rows=32), "vanilla", backbone=own, settings=SHORT)
+    run = train(toy_table(rows=32), "vanilla", backbone=own, settings=SHORT, device="cpu")
     assert torch.equal(own[0].weight, before)
     assert run.method.F.module[0] is not own[0]
     assert not torch.equal(run.method.F.module[0].weight, before)
@@ -137,7 +137,7 @@ def test_a_users_module_is_copied_so_that_training_leaves_it_alone() -> None:
 def test_frozen_weights_of_a_users_module_stay_while_the_others_move() -> None:
     own = nn.Sequential(nn.Linear(8, 6), nn.ReLU(), nn.Linear(6, 4))
     own[0].requires_grad_(False)
-    run = train(toy_table(rows=32), "csad", backbone=own, settings=SHORT)
+    run = train(toy_table(rows=32), "csad", backbone=own, settings=SHORT, device="cpu")
     frozen, free = run.method.F.module[0], run.method.F.module[2]
     assert torch.equal(frozen.weight, own[0].weight)
     assert torch.equal(frozen.bias, own[0].bias)
@@ -263,7 +263,7 @@ def test_all_wrong_sizes_are_named_at_once_and_no_layers_are_right() -> None:
 def test_what_a_user_put_to_rest_stays_at_rest_and_the_rest_follows_the_mode() -> None:
     own = nn.Sequential(nn.Linear(8, 6), nn.BatchNorm1d(6), nn.ReLU(), nn.BatchNorm1d(6))
     own[1].eval()
-    run = train(toy_table(rows=32), "vanilla", settings=SHORT, backbone=own)
+    run = train(toy_table(rows=32), "vanilla", settings=SHORT, backbone=own, device="cpu")
     resting, learning = run.method.F.module[1], run.method.F.module[3]
     assert torch.equal(resting.running_mean, torch.zeros(6))
     assert not torch.equal(learning.running_mean, torch.zeros(6))
@@ -283,7 +283,7 @@ def test_a_backbone_with_dropout_trains_to_the_same_weights_from_the_same_seed()
 
 def test_a_frozen_backbone_can_be_classified_on_but_not_debiased() -> None:
     own = nn.Linear(8, 6).requires_grad_(False)
-    run = train(toy_table(rows=32), "vanilla", settings=SHORT, backbone=own)
+    run = train(toy_table(rows=32), "vanilla", settings=SHORT, backbone=own, device="cpu")
     assert torch.equal(run.method.F.module.weight, own.weight)
     with pytest.raises(InputError, match="nothing to debias"):
         train(toy_table(rows=32), "csad", settings=SHORT, backbone=own)
