@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, roc_auc_score
 from sklearn.preprocessing import label_binarize
 
-from csad.auditing.ranking import Ranking, auc_within, rank, ranking
+from csad.auditing.ranking import Ranking, auc_within, in_true_order, rank, ranking
 from csad.auditing.within import paired_auc
 
 
@@ -153,3 +153,27 @@ def test_what_only_tells_the_group_has_an_auc_of_a_half_within() -> None:
 def test_groups_of_one_class_each_leave_nothing_to_tell_within() -> None:
     y = np.repeat([0, 1], 5)
     assert auc_within(two_columns(np.linspace(0, 1, 10)), y, y) is None
+
+
+def test_the_true_order_is_kept_by_the_share_of_pairs_that_a_score_puts_so() -> None:
+    # Truth: a > b > c = d, five pairs with an order. The score has a level with b, and both below c and d.
+    truth, score = np.array([3.0, 1.0, 0.5, 0.5]), np.array([0.1, 0.1, 0.2, 0.15])
+    assert in_true_order(score, truth) == pytest.approx(0.5 / 5)
+    assert in_true_order(-score, truth) == pytest.approx(4.5 / 5)
+    assert in_true_order(truth, truth) == 1.0
+    assert in_true_order(np.zeros(4), truth) == 0.5
+    assert in_true_order(score, np.zeros(4)) is None
+
+
+@pytest.mark.parametrize("rows", [2, 499, 500, 1203])
+def test_the_true_order_is_that_of_all_pairs_however_many_rows(rows: int) -> None:
+    generator = np.random.default_rng(rows)
+    truth = generator.integers(0, 50, rows).astype(float)
+    score = (truth + generator.normal(size=rows) * 20).round(-1)
+    pairs = [
+        (0.5 if score[i] == score[j] else float((score[i] > score[j]) == (truth[i] > truth[j])))
+        for i in range(rows)
+        for j in range(i)
+        if truth[i] != truth[j]
+    ]
+    assert in_true_order(score, truth) == pytest.approx(np.mean(pairs))

@@ -125,3 +125,9 @@ def test_rows_of_one_person_or_group_are_told(fact):
     samples = Samples(torch.zeros(3, 2), [0, 1, 0], [0, 0, 1], {fact: whose, "row": torch.arange(3)})
     assert torch.equal(samples.persons, whose)
     assert Samples(torch.zeros(3, 2), [0, 1, 0], [0, 0, 1]).persons is None
+
+
+def test_what_truly_speaks_for_a_class_is_told_where_it_is_known():
+    known = Samples(torch.zeros(3, 2), [0, 1, 0], [0, 0, 1], {"evidence": [0.1, 2.0, -1.0]})
+    assert known.rows([2, 0]).evidence.tolist() == [-1.0, 0.1]
+    assert Samples(torch.zeros(3, 2), [0, 1, 0], [0, 0, 1]).evidence is None

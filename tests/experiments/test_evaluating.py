@@ -12,6 +12,7 @@ from own_data import DATASET, PLAIN, B, X, Y
 
 import csad
 from csad.auditing.figures import figures
+from csad.auditing.ranking import in_true_order
 
 CODES = np.unique(Y, return_inverse=True)[1]
 
@@ -138,3 +139,18 @@ def test_a_target_that_is_a_number_has_its_error_and_nothing_else() -> None:
     run = csad.train(dataset, "vanilla", settings=PLAIN)
     error = float(np.mean((run.predict(X) - 3 * X[:, 0]) ** 2))
     assert csad.evaluate(run, dataset) == {"train": {"mean_squared_error": error}}
+
+
+def test_where_the_truth_is_known_a_run_of_two_classes_is_held_against_its_order() -> None:
+    task = csad.Task("known", (4,), csad.Classes(2), (csad.Classes(2),), ("sex",))
+    truth = X[:, 0] - X[:, 1]
+    rows = {"train": csad.Samples(X, truth > 0, B), "test": csad.Samples(X, truth > 0, B, {"evidence": truth})}
+    dataset = csad.Dataset(task, rows)
+    run = csad.train(dataset, "vanilla", settings=PLAIN)
+    found = csad.evaluate(run, dataset)
+    logits = run.outputs(X).numpy()
+    assert found["test"]["in_true_order"] == in_true_order(logits[:, 1] - logits[:, 0], truth)
+    assert 0.6 < found["test"]["in_true_order"] < 1
+    assert "in_true_order" not in found["train"]
+    three = replace(dataset, task=replace(task, target=csad.Classes(3)))
+    assert "in_true_order" not in csad.evaluate(csad.train(three, "vanilla", settings=PLAIN), three)["test"]

@@ -1,4 +1,4 @@
-"""How well probabilities put the rows of a class before all others: areas under two curves."""
+"""How well probabilities put the rows of a class before all others, and rows whose truth is known in its order."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from csad.auditing.metrics import Labels
 
 Probabilities = NDArray[np.floating]
+BLOCK = 500  # rows that are compared with all others at a time
 
 
 class Ranking(NamedTuple):
@@ -76,6 +77,19 @@ def _auc_in(score: Probabilities, positive: NDArray[np.bool_], group: Labels) ->
     before = (np.cumsum(rows) - rows)[group]
     ranks = np.bincount(group, weights=(place - before) * positive)
     return float(np.sum((ranks - yes * (yes + 1) / 2) / (rows + 1)) / pairs)
+
+
+def in_true_order(score: NDArray[np.floating], truth: NDArray[np.floating]) -> float | None:
+    """The share of pairs of rows that a score puts in their true order; those of one score count half.
+
+    Pairs that are level in truth do not count; None where all are.
+    """
+    agree = apart = 0.0
+    for rows in np.array_split(np.arange(len(truth)), 1 + len(truth) // BLOCK):  # all pairs at once could be gigabytes
+        truly = np.sign(truth[rows, None] - truth)
+        agree += float(np.sum(truly * np.sign(score[rows, None] - score)))
+        apart += np.count_nonzero(truly)
+    return 0.5 + agree / apart / 2 if apart else None
 
 
 def _ranked_classes(probabilities: Probabilities) -> Sequence[int]:

@@ -94,6 +94,11 @@ class Samples:
         """(n,) whose rows they are, alike for rows of one person or group; None where nobody told."""
         return self.extra.get("person", self.extra.get("group"))
 
+    @property
+    def evidence(self) -> Tensor | None:
+        """(n,) how much truly speaks for the second class, bias aside; None but for made-up rows."""
+        return self.extra.get("evidence")
+
     def rows(self, index: Any) -> Samples:
         """The chosen rows, as samples again."""
         index = torch.as_tensor(index)

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from csad import __version__
 from csad.auditing.figures import figures
 from csad.auditing.metrics import consistency, mean_squared_error
+from csad.auditing.ranking import in_true_order
 from csad.data.samples import UNKNOWN, Classes, Dataset, Samples, Task, as_float, to_tensor
 from csad.data.tables.given import given_table, is_raw
 from csad.data.tables.preparation import Preparation
@@ -192,7 +193,15 @@ def evaluate(run: Run, dataset: Dataset, *, probed: Sequence[str] = ()) -> dict[
 def _figures(run: Run, samples: Samples, task: Task) -> dict[str, float]:
     """The figures of one split, whose columns of b the task names; the net runs once."""
     out = run.outputs(samples.x)
-    return figures_of(out, samples, task, run.said(out))
+    return figures_of(out, samples, task, run.said(out)) | _against_truth(out, samples)
+
+
+def _against_truth(out: Tensor, samples: Samples) -> dict[str, float]:
+    """How well two classes are told in the order of what truly speaks for them, where that is known."""
+    if samples.evidence is None or out.shape[1] != 2 or not bool(out.isfinite().all()):
+        return {}
+    share = in_true_order((out[:, 1] - out[:, 0]).numpy(), samples.evidence.cpu().numpy())
+    return {} if share is None else {"in_true_order": share}
 
 
 def figures_of(out: Tensor, samples: Samples, task: Task, said: NDArray[Any] | None = None) -> dict[str, float]:
