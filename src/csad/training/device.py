@@ -70,12 +70,15 @@ def repeatable(device: torch.device, deterministic: bool) -> Iterator[None]:
         # cuBLAS reads this when it starts; without it torch refuses deterministic products on a GPU.
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     before = torch.are_deterministic_algorithms_enabled()
-    torch.use_deterministic_algorithms(deterministic or before)
+    changes = deterministic and not before
+    if changes:  # only then, since the call loads torch's compiler, which takes a second
+        torch.use_deterministic_algorithms(True)
     try:
         with torch.random.fork_rng([device] if device.type == "cuda" else []):
             yield
     finally:
-        torch.use_deterministic_algorithms(before)
+        if changes:
+            torch.use_deterministic_algorithms(False)
 
 
 def wait(device: torch.device) -> None:
