@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 import torch
 
 from csad.data.order import epoch_order
-from csad.data.samples import Classes, Samples, as_float
+from csad.data.samples import Classes, Samples, all_finite, as_float
 from csad.errors import InputError
 
 
@@ -131,3 +132,26 @@ def test_what_truly_speaks_for_a_class_is_told_where_it_is_known():
     known = Samples(torch.zeros(3, 2), [0, 1, 0], [0, 0, 1], {"evidence": [0.1, 2.0, -1.0]})
     assert known.rows([2, 0]).evidence.tolist() == [-1.0, 0.1]
     assert Samples(torch.zeros(3, 2), [0, 1, 0], [0, 0, 1]).evidence is None
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int64, torch.float32, torch.float64, torch.bfloat16, torch.bool])
+@pytest.mark.parametrize("index", [[2, 0, 0], [-1], [True, False, False, True], []])
+def test_chosen_rows_are_those_of_x_whatever_it_is_of(dtype, index):
+    x = (torch.arange(24).reshape(4, 3, 2) % 5).to(dtype)
+    samples, index = Samples(x, [0, 1, 0, 1], [0, 0, 1, 1]), torch.tensor(index, dtype=None if index else torch.long)
+    if not len(index):
+        with pytest.raises(InputError, match="hold no rows"):
+            samples.rows(index)
+        return
+    assert torch.equal(samples.rows(index).x, x[index])
+    assert samples.rows(index).x.dtype == dtype
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16, torch.bfloat16])
+def test_one_value_that_is_no_number_is_found(dtype, bad):
+    x = torch.linspace(-9, 9, 30).reshape(5, 6).to(dtype)
+    assert all_finite(x)
+    assert all_finite(x[:0])
+    x[3, 4] = bad
+    assert not all_finite(x)

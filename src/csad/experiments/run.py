@@ -17,7 +17,7 @@ from csad import __version__
 from csad.auditing.figures import figures
 from csad.auditing.metrics import consistency, mean_squared_error
 from csad.auditing.ranking import in_true_order
-from csad.data.samples import UNKNOWN, Classes, Dataset, Samples, Task, as_float, to_tensor
+from csad.data.samples import UNKNOWN, Classes, Dataset, Samples, Task, all_finite, as_float, to_tensor
 from csad.data.tables.given import given_table, is_raw
 from csad.data.tables.preparation import Preparation
 from csad.data.tables.preparations import AnyPreparation
@@ -100,7 +100,7 @@ class Run:
         shape = tuple(self.method.task.shape)
         if x.ndim == 0 or tuple(x.shape[1:]) != shape:
             raise InputError(f"x must have rows of shape {shape}, not {tuple(x.shape[1:])}.")
-        if x.is_floating_point() and not bool(torch.isfinite(x).all()):
+        if x.is_floating_point() and not all_finite(x):
             raise InputError("x holds NaN or infinity: fill in or drop such rows.")
         device = next(self.method.parameters()).device
         self.method.eval()
