@@ -47,6 +47,12 @@ def test_streams_differ_by_purpose_and_by_seed_only() -> None:
     assert drawn[0, "train"] == pytest.approx(0.2076555636910442, abs=1e-15)
 
 
+@pytest.mark.parametrize("seed", [0, 7, 2**32 - 1, 2**32, 2**70])
+def test_a_stream_is_that_of_its_seed_and_the_letters_of_its_purpose(seed: int) -> None:
+    numbers = np.random.default_rng(np.random.SeedSequence([seed, *"größe".encode()]))
+    assert generator_for(seed, "größe").random(3).tolist() == numbers.random(3).tolist()
+
+
 def test_sizes_that_do_not_add_up_and_negative_seeds_are_refused() -> None:
     with pytest.raises(ValueError, match="do not add up to 3 rows"):
         stratified(np.zeros(3), (1, 1), np.random.default_rng(0))

@@ -18,7 +18,9 @@ def generator_for(seed: int, purpose: str) -> np.random.Generator:
     """A generator for one purpose, such as a split's name; a change in one stream leaves the others alone."""
     if seed < 0:
         raise InputError(f"seed must be 0 or more, not {seed}.")
-    return np.random.default_rng(np.random.SeedSequence([seed, *purpose.encode()]))
+    words = [seed, *purpose.encode()]
+    # The same stream either way; an array is taken in at once, a list number by number.
+    return np.random.default_rng(np.random.SeedSequence(np.array(words, np.uint32) if seed < 2**32 else words))
 
 
 def stratified(cells: NDArray[Any], sizes: tuple[int, ...], generator: np.random.Generator) -> list[NDArray[np.int64]]:

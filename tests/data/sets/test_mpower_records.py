@@ -95,6 +95,17 @@ def test_a_tap_of_no_button_goes_where_the_same_point_was_tapped_before() -> Non
     assert mended(taps(*rows)).button.tolist() == [1, 0, 1, 0, 2]
 
 
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.integers(-1, 1), st.integers(0, 2), st.sampled_from([0, 1, 2])), min_size=1))
+def test_doubled_taps_are_those_that_one_looked_up_finds(rows: list[tuple[int, int, int]]) -> None:
+    seen, kept = set(), []
+    for number, (x, y, button) in enumerate(rows):
+        kept += [number] * (button != 0 or (x, y) not in seen)
+        seen.add((x, y))
+    found = mended(taps(*((number, *row) for number, row in enumerate(rows))))
+    assert found.time.tolist() == kept
+
+
 def test_a_series_by_hand() -> None:
     rows = [(7, 100, 400, 1), (7.5, 200, 420, 2), (7.25, 150, 410, 0), (27, 250, 460, 2), (999, 9999, -9999, 0)]
     found = as_series(taps(*rows), LEFT, RIGHT, 6)

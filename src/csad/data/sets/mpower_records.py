@@ -119,13 +119,14 @@ def mended(taps: Taps) -> Taps:
 
     A row of TappedButtonNone goes if an earlier row, of whatever button, has the same x and y (Sage's own rule).
     """
-    seen: set[Point] = set()
-    kept = []
-    for row, point in enumerate(zip(taps.x.tolist(), taps.y.tolist(), strict=True)):
-        if taps.button[row] != NONE or point not in seen:
-            kept.append(row)
-        seen.add(point)
-    return taps.rows(np.array(kept, dtype=np.int64))
+    none = taps.button == NONE
+    if not none.any():
+        return taps
+    points = taps.x + 1j * taps.y
+    order = np.argsort(points, kind="stable")  # those of one place side by side, the earliest first
+    again = np.zeros(len(points), dtype=np.bool_)
+    again[order[1:]] = points[order[1:]] == points[order[:-1]]
+    return taps.rows(~(none & again))
 
 
 def as_series(taps: Taps, left: Point, right: Point, length: int) -> NDArray[np.float32]:

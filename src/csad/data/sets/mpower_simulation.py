@@ -62,11 +62,13 @@ def mpower_simulated(
     check_settings(length, per_cell, validation, tolerance)
     world = World(people, effect, age_effect, age_bias, seed)
     everyone = population(world)
-    test = people_to_test(_about(everyone, world), per_cell, seed)
+    about = _about(everyone, world)
+    test = people_to_test(about, per_cell, seed)
     if balanced:
         everyone = _evened(everyone, test, seed)
+        about = _about(everyone, world)
     x = np.stack([_series(person, world, length) for person in everyone])
-    records = Records(x, np.arange(len(everyone)), _about(everyone, world))
+    records = Records(x, np.arange(len(everyone)), about)
     return as_dataset("mpower-simulated", records, test, validation=validation, tolerance=tolerance, seed=seed)
 
 

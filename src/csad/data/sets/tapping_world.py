@@ -160,8 +160,8 @@ def tapped(person: Person, world: World, record: int = 0) -> Taps:
     # Half a point is one dot of such a screen.
     x, y = (np.round(2 * at.clip(0, end)) / 2 for at, end in zip((x, y), person.phone, strict=True))
     level = (y >= left[1]) & (y <= left[1] + SIDE)
-    hits = [level & (x >= corner[0]) & (x <= corner[0] + SIDE) for corner in (left, right)]
-    taps = Taps(time, x, y, np.select(hits, [LEFT, RIGHT], NONE).astype(np.int64))
+    on_left, on_right = (level & (x >= corner[0]) & (x <= corner[0] + SIDE) for corner in (left, right))
+    taps = Taps(time, x, y, np.where(on_left, LEFT, np.where(on_right, RIGHT, NONE)))
     if not person.twice:
         return taps
     doubled = taps.rows(np.repeat(np.arange(len(time)), 2))
