@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from csad.auditing.calibration import expected_calibration_error
 from csad.auditing.conflicts import conflict_figures, recalls
-from csad.auditing.figures import OF_PROBABILITIES, figures
+from csad.auditing.figures import figures
 from csad.auditing.groups import attribute_figures, cell_figures
 from csad.auditing.metrics import accuracy, balanced_accuracy, f1
 from csad.auditing.ranking import auc_within, ranking
@@ -47,7 +47,7 @@ def test_the_figures_are_those_of_each_subject_under_the_names_of_the_design(cla
     found = figures(predicted, y, probabilities=probabilities, biases=biases)
     shown = [*PLAIN, *recalled(classes), *CELLS, *CONFLICTS, *AREAS, "f1", *of("gender"), *of("race")]
     assert list(found) == shown
-    assert found.keys() - figures(predicted, y, biases=biases).keys() == OF_PROBABILITIES
+    assert found.keys() - figures(predicted, y, biases=biases).keys() == set(AREAS)
     ranked = ranking(probabilities, y)
     known = biases["race"] >= 0
     assert ranked is not None
@@ -67,6 +67,19 @@ def test_the_figures_are_those_of_each_subject_under_the_names_of_the_design(cla
     }
     assert found == expected
     assert all(type(value) is float for value in found.values())
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_wanted_figure_is_as_among_all_and_comes_with_its_kind_alone(classes: int) -> None:
+    predicted, y, probabilities, biases = random_split(classes)
+    whole = figures(predicted, y, probabilities=probabilities, biases=biases)
+    kinds = [["accuracy"], ["balanced_accuracy"], recalled(classes), CELLS, CONFLICTS, ["auc", "ap"], ["auc_within"]]
+    for kind in [*kinds, ["ece"], ["f1"], [*of("gender"), *of("race")]]:
+        for name in kind:
+            found = figures(predicted, y, probabilities=probabilities, biases=biases, wanted=[name])
+            assert found == {figure: whole[figure] for figure in kind}
+    both = figures(predicted, y, probabilities=probabilities, biases=biases, wanted={"auc", "recall_1", "bias_from_h"})
+    assert set(both) == {"auc", "ap", *recalled(classes)}
 
 
 def test_without_probabilities_and_attributes_the_plain_figures_are_left() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from csad.auditing.metrics import Labels, accuracy, balanced_accuracy, f1
 from csad.auditing.ranking import Probabilities, auc_within, ranking
 from csad.errors import InputError
 
-OF_PROBABILITIES = {"auc", "ap", "auc_within", "ece"}  # the figures that predictions alone do not give
+OF_ATTRIBUTES = ("gap_", "demographic_parity_", "equal_opportunity_", "equalised_odds_")  # the attribute's name follows
 
 
 def figures(
@@ -25,39 +25,57 @@ def figures(
     probabilities: Probabilities | None = None,
     biases: Mapping[str, NDArray[Any]] | None = None,
     conflicting: NDArray[Any] | None = None,
+    wanted: Collection[str] | None = None,
 ) -> dict[str, float]:
     """All figures by name; what cannot be computed is left out, so that none is NaN.
 
     Which there are is told by y and the attributes ``biases``, never by the predictions. In an attribute −1 is unknown;
     one of real numbers has no groups and is left out. Two columns of ``probabilities`` make it a task of two classes
     (see f1, ranking, equal_opportunity); without them that is so if no label is above 1. For a draw of rows,
-    ``conflicting`` are their cells against the bias as those of the whole split are (see conflicting_cells).
+    ``conflicting`` are their cells against the bias as those of the whole split are (see conflicting_cells). Where some
+    figures are ``wanted``, time is spent on these alone, and on what comes with them.
     """
     predicted, y = _labels(predicted, "predicted"), _labels(y, "y")
     groups = {name: labels for name, labels in (biases or {}).items() if labels.dtype.kind in "iub"}
     _check_lengths({"y": y, "predicted": predicted, **groups}, probabilities)
     columns = 2 if probabilities is None else probabilities.shape[1]
     classes = max(columns, int(y.max()) + 1, int(predicted.max()) + 1)
-    found = {"accuracy": accuracy(predicted, y), "balanced_accuracy": balanced_accuracy(predicted, y)}
-    found |= recalls(predicted, y) | cell_figures(predicted, y, groups)
-    found |= conflict_figures(predicted, y, groups, conflicting)
-    found |= _of_probabilities(probabilities, y, groups)
-    if (score := f1(predicted, y, classes)) is not None:
-        found["f1"] = score
-    for name, group in groups.items():
-        found |= attribute_figures(name, predicted, y, group, classes)
-    return found
+    told = None if probabilities is None or not np.isfinite(probabilities).all() else probabilities
+    # By the names of figures, or by how they begin, up to a "_".
+    made: dict[tuple[str, ...], Callable[[], Mapping[str, float | None]]] = {
+        ("accuracy",): lambda: {"accuracy": accuracy(predicted, y)},
+        ("balanced_accuracy",): lambda: {"balanced_accuracy": balanced_accuracy(predicted, y)},
+        ("recall_",): lambda: recalls(predicted, y),
+        ("worst_group", "unbiased"): lambda: cell_figures(predicted, y, groups),
+        ("bias_conflicting",): lambda: conflict_figures(predicted, y, groups, conflicting),
+        ("auc", "ap"): lambda: _areas(told, y),
+        ("auc_within",): lambda: {"auc_within": _within(told, y, groups)},
+        ("ece",): lambda: {} if told is None else {"ece": expected_calibration_error(told, y)},
+        ("f1",): lambda: {"f1": f1(predicted, y, classes)},
+        OF_ATTRIBUTES: lambda: {
+            figure: value
+            for name, group in groups.items()
+            for figure, value in attribute_figures(name, predicted, y, group, classes).items()
+        },
+    }
+    chosen = [make for names, make in made.items() if wanted is None or any(_among(one, names) for one in wanted)]
+    return {figure: value for make in chosen for figure, value in make().items() if value is not None}
 
 
-def _of_probabilities(probabilities: Probabilities | None, y: Labels, biases: Mapping[str, Labels]) -> dict[str, float]:
-    if probabilities is None or not np.isfinite(probabilities).all():
-        return {}
-    ranked = ranking(probabilities, y)
-    areas = {} if ranked is None else {"auc": ranked.auc, "ap": ranked.ap}
-    if (known := groups_known(biases)) is not None:
-        within = auc_within(probabilities[known.rows], y[known.rows], known.group)
-        areas |= {} if within is None else {"auc_within": within}
-    return areas | {"ece": expected_calibration_error(probabilities, y)}
+def _among(figure: str, names: Collection[str]) -> bool:
+    return any(figure == name or (name.endswith("_") and figure.startswith(name)) for name in names)
+
+
+def _areas(probabilities: Probabilities | None, y: Labels) -> Mapping[str, float]:
+    ranked = None if probabilities is None else ranking(probabilities, y)
+    return {} if ranked is None else ranked._asdict()
+
+
+def _within(probabilities: Probabilities | None, y: Labels, biases: Mapping[str, Labels]) -> float | None:
+    known = None if probabilities is None else groups_known(biases)
+    if probabilities is None or known is None:
+        return None
+    return auc_within(probabilities[known.rows], y[known.rows], known.group)
 
 
 def _labels(values: NDArray[Any], name: str) -> Labels:

@@ -15,7 +15,7 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from csad.auditing.conflicts import conflicting_cells
-from csad.auditing.figures import OF_PROBABILITIES, figures
+from csad.auditing.figures import figures
 from csad.data.samples import Dataset
 from csad.errors import InputError
 from csad.experiments.digests import rows_digest
@@ -58,15 +58,13 @@ class Answers:
 
     def figures(self, rows: Rows, metrics: Collection[str]) -> dict[str, float]:
         """The figures of some of the rows, these metrics among them if they can be computed."""
-        # Probabilities take several times as long. Where they tell that there are more than two classes, the rows may
-        # not, since they need not hold them all.
-        needed = OF_PROBABILITIES & set(metrics) or self.probabilities.shape[1] > 2
         return figures(
             self.said[rows],
             self.y[rows],
-            probabilities=self.probabilities[rows] if needed else None,
+            probabilities=self.probabilities[rows],
             biases={name: labels[rows] for name, labels in self.biases.items()},
             conflicting=self.conflicting[rows],
+            wanted=metrics,
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -204,13 +204,23 @@ def _against_truth(out: Tensor, samples: Samples) -> dict[str, float]:
     return {} if share is None else {"in_true_order": share}
 
 
-def figures_of(out: Tensor, samples: Samples, task: Task, said: NDArray[Any] | None = None) -> dict[str, float]:
-    """The figures of what P_y gives for rows, and of the classes then ``said``: the likeliest, if not given."""
+def figures_of(
+    out: Tensor,
+    samples: Samples,
+    task: Task,
+    said: NDArray[Any] | None = None,
+    wanted: Collection[str] | None = None,
+) -> dict[str, float]:
+    """The figures of what P_y gives for rows, and of the classes then ``said``: the likeliest, if not given.
+
+    Of some that are ``wanted``, these and what comes with them.
+    """
     y = samples.y.cpu().numpy()
     if not isinstance(task.target, Classes):
         return {"mean_squared_error": mean_squared_error(out[:, 0].numpy(), y)}
     said = np.asarray(out.argmax(1)) if said is None else said
-    return figures(said, y, probabilities=out.softmax(1).numpy(), biases=classes_of_bias(samples, task))
+    biases = classes_of_bias(samples, task)
+    return figures(said, y, probabilities=out.softmax(1).numpy(), biases=biases, wanted=wanted)
 
 
 def classes_of_bias(samples: Samples, task: Task) -> dict[str, NDArray[Any]]:

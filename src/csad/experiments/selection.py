@@ -118,7 +118,8 @@ class BestEpochs(Keeper):
         out, dataset, threshold = out.detach().cpu(), self.datasets[number], self.thresholds[number]
         rows = dataset.splits["validation"]
         said = None if threshold == HALF else said_by(out.softmax(1).numpy(), rows.y.cpu().numpy(), threshold)
-        return {KEY: figures_of(out, rows, dataset.task, said)[self.methods[number].course.select_by]}
+        figure = self.methods[number].course.select_by
+        return {KEY: figures_of(out, rows, dataset.task, said, wanted=[figure])[figure]}
 
     def read(self, folder: Path, log: Log) -> None:
         """Takes in the log of a run."""
