@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import gzip
+import struct
 import zipfile
 from pathlib import Path
 
 import pytest
-from picture_files import KINDS, as_zip, stored
+from picture_files import KINDS, as_tar, as_zip, pictures, stored
 
 from csad.data.archives import open_archive, read_first
+from csad.data.images import read_images
+from csad.data.sets.tap_files import TapFiles
+from csad.data.tables.series_files import read_series
 from csad.errors import InputError
 
 
@@ -50,3 +55,52 @@ def test_a_file_of_an_archive_that_was_damaged_is_named(tmp_path: Path) -> None:
     source.write_bytes(data)
     with pytest.raises(InputError, match=r"^.*some\.zip/a\.txt is cut short or not what its name says .*: download it"):
         read_first(source, ["a.txt"])
+
+
+def listed_as(source: Path, place: int, value: int) -> Path:
+    """The .zip, in whose directory all files have another number at this place: 8 has the flags, 10 the method."""
+    data = bytearray(source.read_bytes())
+    at = data.find(b"PK\x01\x02")
+    while at >= 0:
+        struct.pack_into("<H", data, at + place, value)
+        at = data.find(b"PK\x01\x02", at + 1)
+    source.write_bytes(data)
+    return source
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "said"),
+    [
+        (8, 1, r"some\.zip is encrypted \('.*'\): pack it again without a password\.$"),
+        (
+            10,
+            9,
+            r"some\.zip is compressed in a way that is not read here \(method 9, '.*'\): pack it as a plain \.zip\.$",
+        ),
+    ],
+)
+def test_a_zip_that_is_whole_but_cannot_be_read_is_not_called_broken(
+    tmp_path: Path, place: int, value: int, said: str
+) -> None:
+    files = {"12.json": b"[]", "a.csv": b"1,2", **pictures(3)}
+    source = listed_as(as_zip(tmp_path / "some.zip", files), place, value)
+    with pytest.raises(InputError, match=said):
+        read_first(source, ["12.json"])
+    with pytest.raises(InputError, match=said):
+        read_series(source, ["a.csv"])
+    with pytest.raises(InputError, match=said):
+        read_images(source, list(pictures(3)), size=4, cache=tmp_path / "cache")
+    with pytest.raises(InputError, match=said), TapFiles(source) as taps:
+        taps.read("12")
+
+
+@pytest.mark.parametrize("cut", [0, 1, 8])
+def test_a_tar_gz_that_was_cut_or_damaged_anywhere_is_told(tmp_path: Path, cut: int) -> None:
+    """Without its last bytes, the checksum and the length, or with a byte in a file that became another one."""
+    source = as_tar(tmp_path / "some.tar.gz", {"a.csv": b"-0.132", "b.csv": b"2"})
+    whole = source.read_bytes()
+    plain = gzip.decompress(whole)
+    damaged = gzip.compress(plain.replace(b"-0.132", b"-9.132"), mtime=0)[:-8] + gzip.compress(plain, mtime=0)[-8:]
+    source.write_bytes(whole[:-cut] if cut else damaged)
+    with pytest.raises(InputError, match=r"some\.tar\.gz is cut short or not what its name says .*: download it"):
+        read_first(source, ["a.csv"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import subprocess
 import sys
 import zipfile
@@ -100,6 +101,64 @@ def test_pictures_of_other_colour_modes_become_rgb(tmp_path: Path, mode: str, ki
     assert pixels.shape == (3, 6, 6)
     assert pixels.std() > 10
     assert (mode in "L1") == bool((pixels[0] == pixels[1]).all() and (pixels[1] == pixels[2]).all())
+
+
+@pytest.mark.parametrize(("kind", "mode"), [("PNG", "<u2"), ("TIFF", "<u2"), ("TIFF", ">u2"), ("TIFF", "<i4")])
+def test_greys_of_sixteen_bits_become_those_of_eight(tmp_path: Path, kind: str, mode: str) -> None:
+    ramp = np.tile(np.arange(256, dtype=np.uint16) * 257, (4, 1))
+    files = {
+        "deep": as_file(Image.fromarray(ramp.astype(mode)), kind),
+        "flat": as_file(Image.fromarray(ramp.astype("u1"))),
+    }
+    found, expected = read_images(as_folder(tmp_path / "pictures", files), ["deep", "flat"], size=64).pixels
+    assert (found == expected).all()
+    assert found[0, 0, 0] < 4
+    assert found[0, 0, -1] > 251
+
+
+@pytest.mark.parametrize(
+    ("greys", "said"),
+    [
+        (
+            np.linspace(0, 1, 12, dtype=np.float32),
+            r"Image 'odd\.tif' cannot be used: its pixels are real numbers, ",
+        ),
+        (
+            np.arange(12, dtype=np.int32) - 1,
+            r"its greys go from -1 to 10, beyond 16 bits: save it with 8 or 16 bits\.$",
+        ),
+        (np.arange(12, dtype=np.int32) * 10**4, r"its greys go from 0 to 110000, beyond 16 bits"),
+    ],
+)
+def test_pictures_of_which_nobody_says_what_is_white_are_refused(tmp_path: Path, greys: np.ndarray, said: str) -> None:
+    folder = as_folder(tmp_path / "pictures", {"odd.tif": as_file(Image.fromarray(greys.reshape(3, 4)), "TIFF")})
+    with pytest.raises(InputError, match=said):
+        read_images(folder, ["odd.tif"], size=4)
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+def test_a_picture_stands_as_its_camera_was_held(tmp_path: Path, orientation: int) -> None:
+    """Stored as each of the eight ways to hold a camera has it: Exif tells what is to be done to it."""
+    turn = Image.Transpose
+    turns = (None, turn.FLIP_LEFT_RIGHT, turn.ROTATE_180, turn.FLIP_TOP_BOTTOM)
+    turns += (turn.TRANSPOSE, turn.ROTATE_90, turn.TRANSVERSE, turn.ROTATE_270)
+    turned = turns[orientation - 1]
+    held = corners() if turned is None else corners().transpose(turned)
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    stream = io.BytesIO()
+    held.save(stream, "PNG", exif=exif)
+    files = {"held.png": stream.getvalue(), "up.png": as_file(corners())}
+    found = read_images(as_folder(tmp_path / "pictures", files), ["held.png", "up.png"], size=corners().size[0]).pixels
+    assert (found[0] == found[1]).all()
+
+
+def test_a_picture_whose_exif_cannot_be_read_is_taken_as_it_lies(tmp_path: Path) -> None:
+    stream = io.BytesIO()
+    corners().save(stream, "PNG", exif=b"Exif\0\0MM\0*\0\0\0\x08\0\x09junk")
+    folder = as_folder(tmp_path / "pictures", {"odd.png": stream.getvalue(), "up.png": as_file(corners())})
+    found = read_images(folder, ["odd.png", "up.png"], size=corners().size[0]).pixels
+    assert (found[0] == found[1]).all()
 
 
 @pytest.mark.parametrize("kind", KINDS)

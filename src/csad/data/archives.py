@@ -15,6 +15,8 @@ from csad.errors import InputError, unreadable
 
 BROKEN = (OSError, EOFError, zipfile.BadZipFile, tarfile.TarError, zlib.error)  # what an archive may fail with
 MOST_BYTES = 2**28  # no image that anyone trains on is larger, and a small archive can hold what fills all memory
+METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
+ENCRYPTED = 1  # the bit that says so
 KINDS = (".zip", ".tar", ".tar.gz", ".tgz")
 
 
@@ -77,7 +79,7 @@ def open_archive(source: Path, names: Sequence[str], what: str = "images") -> It
     except BROKEN as error:
         raise _unreadable(source, error) from error
     with opened:
-        archive = _Zip(opened) if isinstance(opened, zipfile.ZipFile) else _Tar(opened, source)
+        archive = _Zip(opened, source) if isinstance(opened, zipfile.ZipFile) else _Tar(opened, source)
         _check_missing(source, [name for name in names if name not in archive.files], len(names), what)
         yield archive
 
@@ -130,11 +132,21 @@ class _Folder:
         return functools.partial(_read_file, self._source / name)
 
 
+def check_packed(info: zipfile.ZipInfo, source: Path) -> None:
+    """Nothing, or an error where a whole .zip holds a file in a way that cannot be read here."""
+    if info.flag_bits & ENCRYPTED:
+        raise InputError(f"{source} is encrypted ('{info.filename}'): pack it again without a password.")
+    if info.compress_type not in METHODS:
+        method = f"method {info.compress_type}, '{info.filename}'"
+        raise InputError(f"{source} is compressed in a way that is not read here ({method}): pack it as a plain .zip.")
+
+
 class _Zip:
     """A .zip, whose one handle all threads share: zipfile has a lock for that."""
 
-    def __init__(self, opened: zipfile.ZipFile) -> None:
+    def __init__(self, opened: zipfile.ZipFile, source: Path) -> None:
         self._opened = opened
+        self._source = source
         self.files = {info.filename: info for info in opened.infolist() if not info.is_dir()}
 
     def holds(self, name: str) -> bool:
@@ -145,6 +157,7 @@ class _Zip:
 
     def reader(self, name: str) -> Callable[[], bytes]:
         info = self.files[name]
+        check_packed(info, self._source)
         return functools.partial(self._opened.read, info) if info.file_size <= MOST_BYTES else bytes
 
 
@@ -156,7 +169,9 @@ class _Tar:
         self._source = source
         try:
             self.files = {member.name.removeprefix("./"): member for member in self._regular()}
-            if source.suffix.lower() == ".tar" and not self._ends():  # gzip tells by itself what was cut
+            if source.suffix.lower() != ".tar":
+                self._read_on()
+            elif not self._ends():
                 raise EOFError("its end marker is missing")
         except BROKEN as error:
             raise _unreadable(source, error) from error
@@ -166,6 +181,12 @@ class _Tar:
         with self._source.open("rb") as stream:
             stream.seek(self._opened.offset)
             return stream.read(tarfile.BLOCKSIZE) == bytes(tarfile.BLOCKSIZE)
+
+    def _read_on(self) -> None:
+        """Reads what follows the last file: gzip then compares its checksum, and tells what was cut or damaged."""
+        stream = self._opened.fileobj
+        while stream and stream.read(2**20):
+            pass
 
     def _regular(self) -> Iterable[tarfile.TarInfo]:
         return (member for member in self._opened if member.isreg())

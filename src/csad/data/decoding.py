@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,11 @@ from csad.data.image_cache import BROKEN, WAITS, ImageCache
 from csad.data.progress import Progress
 from csad.errors import InputError, unreadable
 
+if TYPE_CHECKING:
+    from PIL import Image
+
 THREADS = min(16, os.cpu_count() or 1)  # Pillow lets other threads run while it decodes and resizes
+WHITE = 2**16 - 1  # of greys of 16 bits
 PIECE = 2**26  # bytes of pixels, at most, between two times that all is saved
 MOST_AT_ONCE = 1024  # images, likewise
 FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "GIF", "TIFF", "PPM")  # of what Pillow knows, some would start other programs
@@ -36,13 +40,39 @@ class Decoder:
         """RGB (3, size, size), resized whatever the proportions; of bytes that are no image, any kind of error."""
         from PIL import Image
 
-        with Image.open(io.BytesIO(data), formats=FORMATS) as image:
+        with Image.open(io.BytesIO(data), formats=FORMATS) as stored:
+            image = in_bytes(upright(stored))
             (width, height), (across, down) = image.size, self.crop
             left, top = width * (1 - across) / 2, height * (1 - down) / 2
             box = (left, top, width - left, height - top)
             # As torchvision resizes by default: linear, over all pixels that a new one covers.
             small = image.convert("RGB").resize((self.size, self.size), Image.Resampling.BILINEAR, box=box)
         return np.ascontiguousarray(np.asarray(small).transpose(2, 0, 1))
+
+
+def upright(image: Image.Image) -> Image.Image:
+    """The image as viewers show it: cameras store it as it fell on the chip, and beside it which side is up."""
+    from PIL import ImageOps
+
+    image.load()  # here, because a broken image must not pass for one with broken facts beside it
+    try:
+        return ImageOps.exif_transpose(image)
+    except Exception:
+        return image
+
+
+def in_bytes(image: Image.Image) -> Image.Image:
+    """The image, greys of 16 bits as those of 8: Pillow would make whatever is above 255 white."""
+    from PIL import Image
+
+    if image.mode == "F":
+        raise InputError("its pixels are real numbers, of which nobody says what is white: save it with 8 or 16 bits")
+    if not image.mode.startswith("I"):
+        return image
+    greys = np.asarray(image).astype(np.int64)
+    if greys.min() < 0 or greys.max() > WHITE:
+        raise InputError(f"its greys go from {greys.min()} to {greys.max()}, beyond 16 bits: save it with 8 or 16 bits")
+    return Image.fromarray(np.rint(greys * (255 / WHITE)).astype(np.uint8))
 
 
 def decode_all(
@@ -75,6 +105,8 @@ def _row(job: tuple[Decoder, str, Callable[[], bytes]]) -> NDArray[np.uint8] | N
         return decoder(read())
     except MemoryError:
         raise
+    except InputError as error:
+        raise InputError(f"Image '{name}' cannot be used: {error}.") from error
     except OSError as error:
         if error.errno is None:  # Pillow's own
             return None

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from csad.data.progress import listener
 from csad.errors import InputError
 
-FORMAT = "1"  # of the files here and of how images become pixels: another one is another cache
+FORMAT = "2"  # of the files here and of how images become pixels: another one is another cache
 WAITS, KEPT, BROKEN = 0, 1, 2  # what is known of an image
 
 
@@ -104,7 +104,8 @@ class ImageCache:
     def _check_room(self) -> None:
         wanted, free = int((self.marks() == WAITS).sum()) * self.row, shutil.disk_usage(self.folder).free
         if wanted > free:
-            raise self._useless(f"{wanted / 1e9:,.1f} GB are wanted, {free / 1e9:,.1f} GB are free")
+            unit, name = (1e9, "GB") if wanted >= 1e9 else (1e6, "MB")
+            raise self._useless(f"{wanted / unit:,.1f} {name} are wanted, {free / unit:,.1f} {name} are free")
 
     def _useless(self, reason: str) -> InputError:
         return InputError(

@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path, PurePath
 
+from csad.data.archives import check_packed
 from csad.errors import InputError
 
 
@@ -46,9 +47,11 @@ class TapFiles:
     def read(self, handle: str) -> bytes:
         """What the file of that handle holds."""
         name = self._names[handle]
+        if self._zip is not None:
+            check_packed(self._zip.getinfo(name), self.place)
         try:
             return (self.place / name).read_bytes() if self._zip is None else self._zip.read(name)
-        except (OSError, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
+        except (OSError, zipfile.BadZipFile, zlib.error, EOFError) as error:
             reason = error.strerror if isinstance(error, OSError) else error
             raise InputError(f"{self.where(handle)} cannot be read: {reason}; download it again.") from error
 
