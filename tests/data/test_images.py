@@ -64,7 +64,7 @@ def test_nothing_is_unpacked_to_the_disk(tmp_path: Path, cache: Path) -> None:
     source = stored("tar", tmp_path, pictures(5))
     read_images(source, ["faces/0001.png"], size=4)
     files = sorted(path.name for path in tmp_path.rglob("*") if path.is_file())
-    assert files == ["lock", "marks", "pictures.tar", "pixels"]
+    assert files == ["about", "lock", "marks", "pictures.tar", "pixels"]
     assert [path.name.rpartition("-")[0] for path in (cache / "images").iterdir()] == ["pictures-4px"]
 
 

@@ -11,6 +11,7 @@ import typer
 
 from csad import __version__
 from csad.cli.audit import audit
+from csad.cli.cache import cache
 from csad.cli.completion import lists
 from csad.cli.console import Console, one_sentence
 from csad.cli.export import export
@@ -88,6 +89,7 @@ app.command()(audit)
 app.command()(report)
 app.command()(export)
 app.command()(simulate)
+app.command()(cache)
 
 
 @app.command()

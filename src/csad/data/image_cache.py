@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
 import os
 import shutil
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from csad.data.progress import listener
 from csad.errors import InputError
 
 FORMAT = "2"  # of the files here and of how images become pixels: another one is another cache
+LOCK = "lock"  # the file that one process at a time holds
 WAITS, KEPT, BROKEN = 0, 1, 2  # what is known of an image
 
 
@@ -28,18 +30,36 @@ def fingerprint(*words: str) -> str:
     return found.hexdigest()[:16]
 
 
+def room(count: int) -> str:
+    """So many bytes, for people."""
+    return f"{count / 1e9:,.1f} GB" if count >= 1e9 else f"{count / 1e6:,.1f} MB"
+
+
 class ImageCache:
     """The pixels of ``count`` images of one shape in a folder of their own.
 
     ``building`` has a place for each image, ``marks`` a byte that says what is known of it, written after its pixels.
-    When all are known, ``building`` becomes ``pixels`` in one move, with those left out that are broken.
+    When all are known, ``building`` becomes ``pixels`` in one move, with those left out that are broken. In ``about``
+    people find what they were decoded from.
     """
 
-    def __init__(self, folder: Path, count: int, shape: tuple[int, ...]) -> None:
-        self.folder, self.count, self.shape = folder, count, shape
+    def __init__(self, folder: Path, count: int, shape: tuple[int, ...], source: str = "") -> None:
+        self.folder, self.count, self.shape, self.source = folder, count, shape, source
         self.row = int(np.prod(shape))  # bytes
         self._building, self._marks, self._pixels = (folder / name for name in ("building", "marks", "pixels"))
         self._closing = folder / "closing"  # the pixels while the places of broken images are left out
+        self._about = folder / "about"
+
+    @classmethod
+    def found(cls, folder: Path) -> ImageCache:
+        """That of a folder, as ``about`` tells of it; without a source where nothing does, or in another format."""
+        try:
+            told = json.loads((folder / "about").read_text(encoding="utf-8"))
+            if told["format"] == FORMAT:
+                return cls(folder, int(told["images"]), tuple(map(int, told["shape"])), str(told["source"]))
+        except (OSError, ValueError, KeyError, TypeError):
+            pass
+        return cls(folder, 0, (0,))
 
     def marks(self) -> NDArray[np.uint8]:
         """What is known of each image: WAITS, KEPT or BROKEN; nothing is, where the file has a wrong length."""
@@ -58,11 +78,14 @@ class ImageCache:
         return np.memmap(self._pixels, dtype=np.uint8, mode="c").reshape(-1, *self.shape)
 
     @contextlib.contextmanager
-    def locked(self) -> Iterator[None]:
-        """While this lasts no other process writes here; what goes wrong with the disk is told as an input error."""
+    def locked(self, *, wait: bool = True) -> Iterator[None]:
+        """While this lasts no other process writes here; what goes wrong with the disk is told as an input error.
+
+        Where another one does, it is waited for, or that is an error.
+        """
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            with _lock(self.folder):
+            with _lock(self.folder, wait):
                 yield
         except (OSError, NotImplementedError) as error:  # the latter from a disk that cannot lock files
             raise self._useless(getattr(error, "strerror", None) or str(error)) from error
@@ -72,6 +95,8 @@ class ImageCache:
         """What takes pixels; whatever it was given stays, however this ends."""
         if _length(self._building) != self.count * self.row or _length(self._marks) != self.count:
             self.discard()
+            told = {"format": FORMAT, "source": self.source, "images": self.count, "shape": self.shape}
+            self._about.write_text(json.dumps(told) + "\n", encoding="utf-8")
             self._marks.write_bytes(bytes(self.count))
             with self._building.open("wb") as stream:
                 stream.truncate(self.count * self.row)
@@ -98,18 +123,41 @@ class ImageCache:
 
     def discard(self) -> None:
         """Nothing is kept of these images."""
-        for path in (self._marks, self._pixels, self._building, self._closing):
+        for path in self._files():
             path.unlink(missing_ok=True)
+
+    def remove(self) -> None:
+        """Nothing is kept, nor the folder, if it holds nothing else; an error while another process writes there."""
+        with self.locked(wait=False):
+            try:
+                self.discard()
+                (self.folder / LOCK).unlink(missing_ok=True)
+            except OSError as error:
+                raise InputError(f"{self.folder} cannot be removed ({error.strerror}): remove it by hand.") from error
+            with contextlib.suppress(OSError):
+                self.folder.rmdir()
+
+    def bytes_kept(self) -> int:
+        """What it takes of the disk; of files that are yet to be filled, what is filled of them."""
+        return sum(_taken(path) for path in self._files())
+
+    def used(self) -> float:
+        """When it was last written or read, in seconds since 1970; 0 where it holds nothing."""
+        times = [path.stat() for path in self._files() if path.exists()]
+        return max((max(each.st_mtime, each.st_atime) for each in times), default=0.0)
+
+    def _files(self) -> tuple[Path, ...]:
+        return self._marks, self._pixels, self._building, self._closing, self._about
 
     def _check_room(self) -> None:
         wanted, free = int((self.marks() == WAITS).sum()) * self.row, shutil.disk_usage(self.folder).free
         if wanted > free:
-            unit, name = (1e9, "GB") if wanted >= 1e9 else (1e6, "MB")
-            raise self._useless(f"{wanted / unit:,.1f} {name} are wanted, {free / unit:,.1f} {name} are free")
+            raise self._useless(f"{room(wanted)} are wanted, {room(free)} are free")
 
     def _useless(self, reason: str) -> InputError:
         return InputError(
-            f"Decoded images cannot be kept in {self.folder} ({reason}): set CSAD_CACHE to a folder with room."
+            f"Decoded images cannot be kept in {self.folder} ({reason}): set CSAD_CACHE to a folder with room, "
+            "or remove what is no longer needed: csad cache."
         )
 
 
@@ -136,13 +184,15 @@ class Writer:
 
 
 @contextlib.contextmanager
-def _lock(folder: Path) -> Iterator[None]:
+def _lock(folder: Path, wait: bool) -> Iterator[None]:
     from filelock import FileLock, Timeout  # comes with torch
 
-    lock = FileLock(folder / "lock")
+    lock = FileLock(folder / LOCK)
     try:
         lock.acquire(timeout=0)
     except Timeout:
+        if not wait:
+            raise InputError(f"Another process is decoding images into {folder}: wait for it, or stop it.") from None
         listener.get()(f"Another process is decoding the same images into {folder}: waiting for it.")
         lock.acquire()
     try:
@@ -156,3 +206,12 @@ def _length(path: Path) -> int:
         return path.stat().st_size
     except OSError:
         return -1
+
+
+def _taken(path: Path) -> int:
+    """Bytes on the disk: of a file with holes less than its length."""
+    try:
+        stat = path.stat()
+    except OSError:
+        return 0
+    return min(stat.st_size, 512 * stat.st_blocks) if hasattr(stat, "st_blocks") else stat.st_size

@@ -80,6 +80,11 @@ def read_parts(
     return found
 
 
+def kept_in() -> Path:
+    """The folder of all that is kept of decoded images, each of the caches in a folder of its own."""
+    return cache_folder() / "images"
+
+
 def pixels_at(pixels: NDArray[np.uint8], places: NDArray[np.int64]) -> NDArray[np.uint8]:
     """The pixels at these places: of a stretch as they lie, so that they stay memory-mapped, of others a copy."""
     if len(places) and (np.diff(places) == 1).all():
@@ -108,7 +113,8 @@ def _cache(source: Path, names: Sequence[str], decoder: Decoder, folder: Path | 
         raise InputError(f"No image of {source} is asked for: give at least one name.")
     key = fingerprint(stamp(source, names), repr(decoder), *names)
     title = f"{source.resolve().name.split('.')[0]}-{decoder.size}px-{key}"
-    return ImageCache((folder or cache_folder() / "images") / title, len(names), (3, decoder.size, decoder.size))
+    shape = (3, decoder.size, decoder.size)
+    return ImageCache((folder or kept_in()) / title, len(names), shape, str(source.resolve()))
 
 
 def _decode(source: Path, names: Sequence[str], decoder: Decoder, cache: ImageCache) -> None:

@@ -1,0 +1,97 @@
+"""The command that tells which decoded pictures are kept, and removes those that nobody needs any longer."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from csad.cli.console import Console, one_sentence
+from csad.cli.options import Json, Quiet
+from csad.errors import InputError
+
+if TYPE_CHECKING:
+    from csad.data.image_cache import ImageCache
+
+
+@one_sentence
+def cache(
+    remove: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="Remove what is kept under that name; 'wiki-*': all that begin so, '*': all."
+        ),
+    ] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Which decoded pictures are kept, what room they take, and how to be rid of them."""
+    from csad.data.image_cache import room
+    from csad.data.images import kept_in
+
+    console = Console(as_json, quiet)
+    place = kept_in()
+    kept = _kept(place)
+    gone = _named(kept, remove, place) if remove else []
+    left = [one for one in kept if one not in gone]
+    freed = sum(one.bytes_kept() for one in gone)
+    for one in gone:
+        one.remove()
+    answer = {
+        "folder": str(place), "bytes": sum(one.bytes_kept() for one in left), "kept": [_told(one) for one in left],
+        "removed": [one.folder.name for one in gone], "freed": freed,
+    }  # fmt: skip
+
+    def show() -> None:
+        if gone:
+            typer.echo(f"Removed: {', '.join(one.folder.name for one in gone)} ({room(freed)}).")
+        if not left:
+            typer.echo(f"No decoded pictures are kept in {place}.")
+            return
+        rows = [_row(one) for one in left]
+        console.table(f"Decoded pictures in {place}", ["name", "pictures", "size", "last used", "state", "from"], rows)
+        typer.echo(f"{room(sum(one.bytes_kept() for one in left))} in all. To remove some: csad cache --remove NAME")
+
+    console.answer(answer, show)
+
+
+def _kept(place: Path) -> list[ImageCache]:
+    from csad.data.image_cache import ImageCache
+
+    folders = sorted(place.iterdir()) if place.is_dir() else []
+    found = [ImageCache.found(folder) for folder in folders if folder.is_dir()]
+    return [one for one in found if one.used()]
+
+
+def _named(kept: list[ImageCache], names: list[str], place: Path) -> list[ImageCache]:
+    """Those of the names, each of which must name one."""
+    from fnmatch import fnmatchcase
+
+    for name in names:
+        if not any(fnmatchcase(one.folder.name, name) for one in kept):
+            raise InputError(f"No decoded pictures called '{name}' are kept in {place}: csad cache lists what is.")
+    return [one for one in kept if any(fnmatchcase(one.folder.name, name) for name in names)]
+
+
+def _told(one: ImageCache) -> dict[str, object]:
+    return {
+        "name": one.folder.name, "pictures": one.count, "bytes": one.bytes_kept(), "used": one.used(),
+        "state": _state(one), "source": one.source,
+    }  # fmt: skip
+
+
+def _row(one: ImageCache) -> list[str]:
+    from csad.data.image_cache import room
+
+    count, day = f"{one.count:,}" if one.source else "", date.fromtimestamp(one.used()).isoformat()
+    return [one.folder.name, count, room(one.bytes_kept()), day, _state(one), one.source]
+
+
+def _state(one: ImageCache) -> str:
+    if not one.source:
+        return "of another csad"
+    if not Path(one.source).exists():
+        return "source gone"
+    return "whole" if one.is_whole() else "unfinished"

@@ -1,0 +1,168 @@
+"""csad cache as a user types it: which decoded pictures are kept, and how they are removed."""
+
+from __future__ import annotations
+
+import json
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from commands import contents, typed
+from picture_files import as_zip, pictures
+
+from csad.data import decoding, image_cache
+from csad.data.decoding import Decoder
+from csad.data.image_cache import ImageCache
+from csad.data.images import read_images
+
+COUNT = 30
+NAMES = list(pictures(COUNT))
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("CSAD_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "images"
+
+
+@pytest.fixture
+def faces(tmp_path: Path) -> Path:
+    return as_zip(tmp_path / "faces.zip", pictures(COUNT))
+
+
+@pytest.fixture
+def leaves(tmp_path: Path) -> Path:
+    return as_zip(tmp_path / "leaves.zip", pictures(COUNT))
+
+
+def told(*words: str) -> Any:
+    result = typed("cache", *words, "--json")
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def refused(*words: str) -> str:
+    result = typed("cache", *words)
+    assert result.exit_code == 2, result.output
+    assert result.stdout == ""
+    return str(result.stderr)
+
+
+def test_where_nothing_is_kept_that_is_said(place: Path) -> None:
+    assert typed("cache").stdout == f"No decoded pictures are kept in {place}.\n"
+    assert told() == {"folder": str(place), "bytes": 0, "kept": [], "removed": [], "freed": 0}
+    assert not place.exists()
+
+
+def test_what_is_kept_is_listed_with_its_source_and_its_size(faces: Path, leaves: Path, place: Path) -> None:
+    read_images(faces, NAMES, size=16)
+    read_images(leaves, NAMES[:7], size=32)
+    one, other = told()["kept"]
+    assert one["name"].startswith("faces-16px-")
+    assert [one["source"], other["source"]] == [str(faces), str(leaves)]
+    assert [one["pictures"], other["pictures"]] == [COUNT, 7]
+    assert [one["state"], other["state"]] == ["whole", "whole"]
+    assert one["bytes"] >= COUNT * 3 * 16 * 16
+    assert one["bytes"] == sum(file.stat().st_size for file in (place / one["name"]).iterdir())
+    shown = typed("cache").stdout
+    assert one["name"] in shown
+    assert other["name"] in shown
+
+
+def test_pictures_that_were_decoded_in_part_or_whose_source_is_gone_are_told(
+    faces: Path, leaves: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read_images(leaves, NAMES, size=8)
+    leaves.unlink()
+    decode, done = Decoder.__call__, []
+
+    def stops(self: Decoder, data: bytes) -> Any:
+        if len(done) == 9:
+            raise KeyboardInterrupt
+        done.append(data)
+        return decode(self, data)
+
+    monkeypatch.setattr(decoding, "THREADS", 1)
+    monkeypatch.setattr(Decoder, "__call__", stops)
+    with pytest.raises(KeyboardInterrupt):
+        read_images(faces, NAMES, size=8)
+    assert [one["state"] for one in told()["kept"]] == ["unfinished", "source gone"]
+
+
+def test_what_another_csad_keeps_in_another_way_is_told_and_can_be_removed(
+    faces: Path, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(image_cache, "FORMAT", "0")
+        read_images(faces, NAMES, size=8)
+    assert [one["state"] for one in told()["kept"]] == ["of another csad"]
+    told("--remove", "*")
+    assert list(place.iterdir()) == []
+
+
+def test_what_is_named_is_removed_and_nothing_else(faces: Path, leaves: Path, place: Path) -> None:
+    for size in (8, 16):
+        read_images(faces, NAMES, size=size)
+        read_images(leaves, NAMES, size=size)
+    before = told()
+    names = [one["name"] for one in before["kept"]]
+    found = told("--remove", names[0], "--remove", "leaves-16*")
+    gone = [names[0], names[3]] if names[3].startswith("leaves-16") else [names[0], names[2]]
+    assert found["removed"] == gone
+    assert found["freed"] == sum(one["bytes"] for one in before["kept"] if one["name"] in gone)
+    assert found["kept"] == [one for one in before["kept"] if one["name"] not in gone]
+    assert found["bytes"] == sum(one["bytes"] for one in found["kept"])
+    assert sorted(folder.name for folder in place.iterdir()) == sorted(set(names) - set(gone))
+    assert faces.exists()
+
+
+def test_what_was_removed_is_decoded_again_when_it_is_asked_for(faces: Path) -> None:
+    before = read_images(faces, NAMES, size=8).pixels.copy()
+    told("--remove", "*")
+    assert (read_images(faces, NAMES, size=8).pixels == before).all()
+
+
+def test_files_that_are_not_csads_stay(faces: Path, place: Path) -> None:
+    read_images(faces, NAMES, size=8)
+    (folder,) = place.iterdir()
+    (folder / "notes.txt").write_text("mine")
+    (place / "mine").mkdir()
+    (place / "mine" / "photo.png").write_bytes(b"mine")
+    assert [one["name"] for one in told()["kept"]] == [folder.name]
+    told("--remove", "*")
+    assert contents(place) == {
+        folder.name: None,
+        f"{folder.name}/notes.txt": b"mine",
+        "mine": None,
+        "mine/photo.png": b"mine",
+    }
+
+
+def test_a_name_that_names_nothing_is_refused_and_nothing_removed(faces: Path, place: Path) -> None:
+    read_images(faces, NAMES, size=8)
+    before = contents(place)
+    said = refused("--remove", "*", "--remove", "leafs-*")
+    assert said == f"csad: No decoded pictures called 'leafs-*' are kept in {place}: csad cache lists what is.\n"
+    assert contents(place) == before
+
+
+def test_what_another_process_is_decoding_is_not_removed(faces: Path, place: Path) -> None:
+    read_images(faces, NAMES, size=8)
+    (folder,) = place.iterdir()
+    before = contents(place)
+    busy, done = threading.Event(), threading.Event()
+
+    def holds() -> None:
+        with ImageCache(folder, COUNT, (3, 8, 8)).locked():
+            busy.set()
+            done.wait(30)
+
+    other = threading.Thread(target=holds)
+    other.start()
+    busy.wait(30)
+    said = refused("--remove", "*")
+    done.set()
+    other.join()
+    assert said == f"csad: Another process is decoding images into {folder}: wait for it, or stop it.\n"
+    assert contents(place) == before
