@@ -308,7 +308,9 @@ def test_a_disk_without_room_is_told_before_anything_is_decoded(
 ) -> None:
     usage = namedtuple("usage", "total used free")
     monkeypatch.setattr(shutil, "disk_usage", lambda path: usage(0, 0, 10_000_000))
-    with pytest.raises(InputError, match=r"\(45\.0 GB are wanted, 10\.0 MB are free\): set CSAD_CACHE to a folder with"):
+    with pytest.raises(
+        InputError, match=r"\(45\.0 GB are wanted, 10\.0 MB are free\): set CSAD_CACHE to a folder with"
+    ):
         read_images(source, NAMES * 250, size=1000)
     assert decoded == []
 

@@ -18,6 +18,7 @@ from csad.data.tables.file_columns import PLACES
 from csad.experiments.build import is_file
 from csad.experiments.digests import weights_digest
 from csad.experiments.folder import describe
+from csad.experiments.pixels import pixels_of
 from csad.experiments.plan import Plan
 from csad.experiments.reading import OWN, name_of
 from csad.experiments.run import Run, evaluate
@@ -49,7 +50,10 @@ def config_of(
         "seed": seed,
         "view": "usual" if dataset.view is as_float else OWN,
         **settings,
-        "about": describe(dataset.task) | {"fingerprint": fingerprint} | _weights(settings["net"]),
+        "about": describe(dataset.task)
+        | {"fingerprint": fingerprint}
+        | pixels_of(dataset.train)
+        | _weights(settings["net"]),
     }
 
 

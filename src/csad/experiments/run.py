@@ -25,6 +25,7 @@ from csad.deploy.decision import HALF, decided
 from csad.errors import InputError, unknown
 from csad.experiments.build import build
 from csad.experiments.folder import Folder, task_from
+from csad.experiments.pixels import check_pixels
 from csad.experiments.plan import SECTIONS, Plan
 from csad.experiments.probing import leakage
 from csad.experiments.reading import OWN as OWN
@@ -102,6 +103,8 @@ class Run:
             raise InputError(f"x must have rows of shape {shape}, not {tuple(x.shape[1:])}.")
         if x.is_floating_point() and not all_finite(x):
             raise InputError("x holds NaN or infinity: fill in or drop such rows.")
+        if self.view is as_float:
+            check_pixels(x, self.config["about"].get("pixels"))
         device = next(self.method.parameters()).device
         self.method.eval()
         with computing_in(self.method.course.precision):
