@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import io
+import struct
 import subprocess
 import sys
 import zipfile
@@ -136,8 +137,9 @@ def test_pictures_of_which_nobody_says_what_is_white_are_refused(tmp_path: Path,
         read_images(folder, ["odd.tif"], size=4)
 
 
+@pytest.mark.parametrize("kind", ["PNG", "TIFF"])
 @pytest.mark.parametrize("orientation", range(1, 9))
-def test_a_picture_stands_as_its_camera_was_held(tmp_path: Path, orientation: int) -> None:
+def test_a_picture_stands_as_its_camera_was_held(tmp_path: Path, orientation: int, kind: str) -> None:
     """Stored as each of the eight ways to hold a camera has it: Exif tells what is to be done to it."""
     turn = Image.Transpose
     turns = (None, turn.FLIP_LEFT_RIGHT, turn.ROTATE_180, turn.FLIP_TOP_BOTTOM)
@@ -147,18 +149,49 @@ def test_a_picture_stands_as_its_camera_was_held(tmp_path: Path, orientation: in
     exif = Image.Exif()
     exif[0x0112] = orientation
     stream = io.BytesIO()
-    held.save(stream, "PNG", exif=exif)
-    files = {"held.png": stream.getvalue(), "up.png": as_file(corners())}
-    found = read_images(as_folder(tmp_path / "pictures", files), ["held.png", "up.png"], size=corners().size[0]).pixels
-    assert (found[0] == found[1]).all()
+    held.save(stream, kind, exif=exif)
+    assert beside_upright(tmp_path, stream.getvalue())
 
 
-def test_a_picture_whose_exif_cannot_be_read_is_taken_as_it_lies(tmp_path: Path) -> None:
+# Facts beside which side is up that Pillow cannot write again, as a tag, its type, how many and its bytes: a resolution
+# in words, a unit beyond 16 bits, a placing in words.
+@pytest.mark.parametrize(
+    "odd", [(0x011A, 2, 2, b"a\0\0\0"), (0x0128, 4, 1, struct.pack("<I", 70000)), (0x0213, 2, 2, b"a\0\0\0")]
+)
+def test_a_picture_with_an_odd_fact_in_its_exif_is_turned_all_the_same(
+    tmp_path: Path, odd: tuple[int, int, int, bytes]
+) -> None:
+    turned = (0x0112, 3, 1, struct.pack("<HH", 6, 0))
+    entries = b"".join(struct.pack("<HHI", *entry[:3]) + entry[3] for entry in sorted([turned, odd]))
+    exif = b"Exif\0\0II*\0\x08\0\0\0" + struct.pack("<H", 2) + entries + bytes(4)
     stream = io.BytesIO()
-    corners().save(stream, "PNG", exif=b"Exif\0\0MM\0*\0\0\0\x08\0\x09junk")
-    folder = as_folder(tmp_path / "pictures", {"odd.png": stream.getvalue(), "up.png": as_file(corners())})
-    found = read_images(folder, ["odd.png", "up.png"], size=corners().size[0]).pixels
-    assert (found[0] == found[1]).all()
+    corners().transpose(Image.Transpose.ROTATE_90).save(stream, "PNG", exif=exif)
+    assert beside_upright(tmp_path, stream.getvalue())
+
+
+@pytest.mark.parametrize("exif", [b"MM\0*\0\0\0\x08\0\x09junk", b"MM\0*", b"\x88\0"])
+def test_a_picture_whose_exif_cannot_be_read_is_taken_as_it_lies(tmp_path: Path, exif: bytes) -> None:
+    stream = io.BytesIO()
+    corners().save(stream, "PNG", exif=b"Exif\0\0" + exif)
+    assert beside_upright(tmp_path, stream.getvalue())
+
+
+def test_a_picture_for_which_memory_lacks_is_not_taken_as_it_lies(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lacks(_: Image.Image) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(Image.Image, "getexif", lacks)
+    with pytest.raises(MemoryError):
+        read_images(as_folder(tmp_path / "pictures", pictures(1)), list(pictures(1)), size=4)
+
+
+def beside_upright(place: Path, stored: bytes) -> bool:
+    """Whether a stored picture is seen as that of ``corners`` is, which is stored upright."""
+    folder = as_folder(place / "pictures", {"held": stored, "up.png": as_file(corners())})
+    found = read_images(folder, ["held", "up.png"], size=corners().size[0]).pixels
+    return bool((found[0] == found[1]).all())
 
 
 @pytest.mark.parametrize("kind", KINDS)

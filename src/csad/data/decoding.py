@@ -23,6 +23,11 @@ if TYPE_CHECKING:
     from PIL import Image
 
 THREADS = min(16, os.cpu_count() or 1)  # Pillow lets other threads run while it decodes and resizes
+ORIENTATION = 0x0112  # the fact of a picture that says which side is up
+TURNS = {
+    2: "FLIP_LEFT_RIGHT", 3: "ROTATE_180", 4: "FLIP_TOP_BOTTOM", 5: "TRANSPOSE", 6: "ROTATE_270", 7: "TRANSVERSE",
+    8: "ROTATE_90",
+}  # fmt: skip
 WHITE = 2**16 - 1  # of greys of 16 bits
 PIECE = 2**26  # bytes of pixels, at most, between two times that all is saved
 MOST_AT_ONCE = 1024  # images, likewise
@@ -52,13 +57,17 @@ class Decoder:
 
 def upright(image: Image.Image) -> Image.Image:
     """The image as viewers show it: cameras store it as it fell on the chip, and beside it which side is up."""
-    from PIL import ImageOps
+    from PIL import Image
 
     image.load()  # here, because a broken image must not pass for one with broken facts beside it
     try:
-        return ImageOps.exif_transpose(image)
-    except Exception:
+        told = image.getexif().get(ORIENTATION)
+    except MemoryError:
+        raise
+    except Exception:  # whatever Pillow makes of facts that are none
         return image
+    turn = TURNS.get(told) if isinstance(told, int) else None
+    return image if turn is None else image.transpose(Image.Transpose[turn])
 
 
 def in_bytes(image: Image.Image) -> Image.Image:
