@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import TypeGuard
 
 
 class InputError(ValueError):
@@ -24,6 +25,11 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> InputError:
     near = get_close_matches(name, names, n=1, cutoff=0.5)
     nearest = f" Nearest: {near[0]}." if near else ""
     return InputError(f"No {kind} is called '{name}'.{nearest} Known: {', '.join(names) or 'none'}.")
+
+
+def is_of_system(error: Exception) -> TypeGuard[OSError]:
+    """Whether the system failed, as it may not another time: OSErrors of unpackers and of Pillow have no number."""
+    return isinstance(error, OSError) and error.errno is not None
 
 
 def unreadable(what: object, error: OSError) -> InputError:

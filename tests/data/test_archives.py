@@ -57,6 +57,33 @@ def test_a_file_of_an_archive_that_was_damaged_is_named(tmp_path: Path) -> None:
         read_first(source, ["a.txt"])
 
 
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_file_that_was_damaged_is_told_however_it_was_packed(tmp_path: Path, method: int) -> None:
+    source = tmp_path / "some.zip"
+    with zipfile.ZipFile(source, "w", method) as archive:
+        for name in ("12.json", "a.csv"):
+            archive.writestr(name, b"1,2\n" * 500)
+    data = bytearray(source.read_bytes())
+    with zipfile.ZipFile(source) as archive:
+        for info in archive.infolist():
+            start = info.header_offset + 30 + len(info.filename)
+            data[start + 12 : start + info.compress_size] = b"Z" * (info.compress_size - 12)
+    source.write_bytes(data)
+    with pytest.raises(InputError, match=r"some\.zip/12\.json is cut short or not what its name says .*: download it"):
+        read_first(source, ["12.json"])
+    assert str(read_series(source, ["a.csv"])["a.csv"]).startswith("it cannot be unpacked: ")
+    with pytest.raises(InputError, match=r"12\.json cannot be read: .*[^e]; download it"), TapFiles(source) as taps:
+        taps.read("12")
+
+
+def test_a_zip_that_holds_a_change_instead_of_a_file_is_told(tmp_path: Path) -> None:
+    source = listed_as(as_zip(tmp_path / "some.zip", {"12.json": b"[]"}), 8, 0x20)
+    with pytest.raises(InputError, match="is cut short or not what its name says"):
+        read_first(source, ["12.json"])
+    with pytest.raises(InputError, match=r"12\.json cannot be read"), TapFiles(source) as taps:
+        taps.read("12")
+
+
 def listed_as(source: Path, place: int, value: int) -> Path:
     """The .zip, in whose directory all files have another number at this place: 8 has the flags, 10 the method."""
     data = bytearray(source.read_bytes())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import lzma
 import tarfile
 import zipfile
 import zlib
@@ -11,9 +12,10 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Protocol
 
-from csad.errors import InputError, unreadable
+from csad.errors import InputError, is_of_system, unreadable
 
-BROKEN = (OSError, EOFError, zipfile.BadZipFile, tarfile.TarError, zlib.error)  # what an archive may fail with
+# What an archive may fail with; the last where a .zip says that it holds not a file but what changed in one.
+BROKEN = (OSError, EOFError, zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, NotImplementedError)
 MOST_BYTES = 2**28  # no image that anyone trains on is larger, and a small archive can hold what fills all memory
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
 ENCRYPTED = 1  # the bit that says so
@@ -111,7 +113,7 @@ def _check_missing(source: Path, missing: Sequence[str], total: int, what: str) 
 
 
 def _unreadable(source: Path, error: Exception) -> InputError:
-    if isinstance(error, OSError) and error.errno:
+    if is_of_system(error):
         return unreadable(source, error)
     return InputError(f"{source} is cut short or not what its name says ({error}): download it again.")
 

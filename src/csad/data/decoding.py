@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from csad.data.archives import Archive
 from csad.data.image_cache import BROKEN, WAITS, ImageCache
 from csad.data.progress import Progress
-from csad.errors import InputError, unreadable
+from csad.errors import InputError, is_of_system, unreadable
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -116,12 +116,9 @@ def _row(job: tuple[Decoder, str, Callable[[], bytes]]) -> NDArray[np.uint8] | N
         raise
     except InputError as error:
         raise InputError(f"Image '{name}' cannot be used: {error}.") from error
-    except OSError as error:
-        if error.errno is None:  # Pillow's own
-            return None
-        # The disk's fault, not the image's: another time it may go well.
-        raise unreadable(f"Image '{name}'", error) from error
-    except Exception:  # Pillow's many readers have no error in common
+    except Exception as error:  # Pillow's many readers have none in common
+        if is_of_system(error):
+            raise unreadable(f"Image '{name}'", error) from error
         return None
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 import re
 import zipfile
-import zlib
 from collections.abc import Iterator
 from pathlib import Path, PurePath
 
-from csad.data.archives import check_packed
+from csad.data.archives import BROKEN, check_packed
 from csad.errors import InputError
 
 
@@ -23,7 +22,7 @@ class TapFiles:
         self.place = place
         try:
             self._zip = None if place.is_dir() else zipfile.ZipFile(place)
-        except (OSError, zipfile.BadZipFile) as error:
+        except BROKEN as error:
             raise InputError(f"{place} is neither a folder nor a whole zip file: {error}.") from error
         self._names: dict[str, str] = {}
         for name in self._walk():
@@ -51,8 +50,8 @@ class TapFiles:
             check_packed(self._zip.getinfo(name), self.place)
         try:
             return (self.place / name).read_bytes() if self._zip is None else self._zip.read(name)
-        except (OSError, zipfile.BadZipFile, zlib.error, EOFError) as error:
-            reason = error.strerror if isinstance(error, OSError) else error
+        except BROKEN as error:
+            reason = getattr(error, "strerror", None) or error  # an unpacker's own OSError has none
             raise InputError(f"{self.where(handle)} cannot be read: {reason}; download it again.") from error
 
     def _walk(self) -> Iterator[str]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from csad.data.archives import BROKEN, MOST_BYTES, check_names, open_archive, stamp
 from csad.data.progress import Progress
 from csad.data.tables.cells import AMONG_NUMBERS, LARGEST, number_of, numbers_of, with_point
-from csad.errors import InputError, unreadable
+from csad.errors import InputError, is_of_system, unreadable
 
 ENDINGS = (".csv", ".tsv", ".txt", ".npy")
 DELIMITERS = (";", "\t", ",", "|")  # the first that a file's first line has: in one with semicolons 3,5 is a number
@@ -51,10 +51,9 @@ def read_series(place: Path, names: Sequence[str]) -> dict[str, Read]:
             progress.tell(count)
             try:
                 found[name] = series_of(name, archive.reader(name)())
-            except OSError as error:
-                # The disk's fault, not the file's: another time it may go well.
-                raise unreadable(f"Series '{name}'", error) from error
             except BROKEN as error:
+                if is_of_system(error):
+                    raise unreadable(f"Series '{name}'", error) from error
                 found[name] = f"it cannot be unpacked: {error}"
     return found
 
