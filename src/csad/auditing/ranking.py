@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from csad.auditing.metrics import Labels
 
 Probabilities = NDArray[np.floating]
-BLOCK = 500  # rows that are compared with all others at a time
 
 
 class Ranking(NamedTuple):
@@ -84,12 +83,19 @@ def in_true_order(score: NDArray[np.floating], truth: NDArray[np.floating]) -> f
 
     Pairs that are level in truth do not count; None where all are.
     """
-    agree = apart = 0.0
-    for rows in np.array_split(np.arange(len(truth)), 1 + len(truth) // BLOCK):  # all pairs at once could be gigabytes
-        truly = np.sign(truth[rows, None] - truth)
-        agree += float(np.sum(truly * np.sign(score[rows, None] - score)))
-        apart += np.count_nonzero(truly)
-    return 0.5 + agree / apart / 2 if apart else None
+    from scipy.stats import kendalltau
+
+    apart, told_apart = _pairs_apart(truth), _pairs_apart(score)
+    if not apart or not told_apart:
+        return 0.5 if apart else None
+    tau = kendalltau(score, truth).statistic  # (agreeing − disagreeing pairs) / √(apart · told_apart)
+    return float(0.5 + tau * np.sqrt(told_apart / apart) / 2)
+
+
+def _pairs_apart(values: NDArray[np.floating]) -> int:
+    """How many pairs of rows have unlike values."""
+    counts = np.unique(values, return_counts=True)[1]
+    return int(len(values) ** 2 - np.sum(counts**2)) // 2
 
 
 def _ranked_classes(probabilities: Probabilities) -> Sequence[int]:
