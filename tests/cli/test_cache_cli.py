@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 from pathlib import Path
 from typing import Any
@@ -121,6 +122,23 @@ def test_what_was_removed_is_decoded_again_when_it_is_asked_for(faces: Path) -> 
     before = read_images(faces, NAMES, size=8).pixels.copy()
     told("--remove", "*")
     assert (read_images(faces, NAMES, size=8).pixels == before).all()
+
+
+def test_a_name_may_hold_what_else_stands_for_many(tmp_path: Path, place: Path) -> None:
+    source = as_zip(tmp_path / "faces[1].zip", pictures(COUNT))
+    read_images(source, NAMES, size=8)
+    (name,) = (one["name"] for one in told()["kept"])
+    assert name.startswith("faces[1]-8px-")
+    assert told("--remove", name)["removed"] == [name]
+
+
+def test_to_list_what_is_kept_is_not_to_use_it(faces: Path, place: Path) -> None:
+    read_images(faces, NAMES, size=8)
+    (folder,) = place.iterdir()
+    for file in folder.iterdir():
+        os.utime(file, (10**9, 10**9))
+    assert [told()["kept"][0]["used"] for _ in range(2)] == [10**9, 10**9]
+    assert "2001-09-09" in typed("cache").stdout
 
 
 def test_files_that_are_not_csads_stay(faces: Path, place: Path) -> None:

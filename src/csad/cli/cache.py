@@ -67,12 +67,17 @@ def _kept(place: Path) -> list[ImageCache]:
 
 def _named(kept: list[ImageCache], names: list[str], place: Path) -> list[ImageCache]:
     """Those of the names, each of which must name one."""
+    for name in names:
+        if not any(_is_called(one, name) for one in kept):
+            raise InputError(f"No decoded pictures called '{name}' are kept in {place}: csad cache lists what is.")
+    return [one for one in kept if any(_is_called(one, name) for name in names)]
+
+
+def _is_called(one: ImageCache, name: str) -> bool:
     from fnmatch import fnmatchcase
 
-    for name in names:
-        if not any(fnmatchcase(one.folder.name, name) for one in kept):
-            raise InputError(f"No decoded pictures called '{name}' are kept in {place}: csad cache lists what is.")
-    return [one for one in kept if any(fnmatchcase(one.folder.name, name) for name in names)]
+    own = one.folder.name
+    return own == name or fnmatchcase(own, name)  # its own name may hold [ and ], which stand for others
 
 
 def _told(one: ImageCache) -> dict[str, object]:

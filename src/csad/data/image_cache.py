@@ -142,9 +142,12 @@ class ImageCache:
         return sum(_taken(path) for path in self._files())
 
     def used(self) -> float:
-        """When it was last written or read, in seconds since 1970; 0 where it holds nothing."""
-        times = [path.stat() for path in self._files() if path.exists()]
-        return max((max(each.st_mtime, each.st_atime) for each in times), default=0.0)
+        """When it was last written, or its pixels read, in seconds since 1970; 0 where it holds nothing."""
+        facts = {path: path.stat() for path in self._files() if path.exists()}
+        times = [each.st_mtime for each in facts.values()]
+        if self._pixels in facts:  # to list what is kept reads the other files, and is no use of it
+            times.append(facts[self._pixels].st_atime)
+        return max(times, default=0.0)
 
     def _files(self) -> tuple[Path, ...]:
         return self._marks, self._pixels, self._building, self._closing, self._about
