@@ -1,5 +1,8 @@
 """Precision and repeatability hold inside and are put back outside."""
 
+import subprocess
+import sys
+
 import pytest
 import torch
 
@@ -29,6 +32,40 @@ def test_random_numbers_and_determinism_of_the_caller_are_left_alone():
         assert torch.are_deterministic_algorithms_enabled()
     assert not torch.are_deterministic_algorithms_enabled()
     assert torch.equal(torch.rand(3), expected)
+
+
+def test_determinism_that_the_caller_only_wants_to_be_warned_of_is_strict_inside():
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    try:
+        with repeatable(torch.device("cpu"), deterministic=True):
+            assert not torch.is_deterministic_algorithms_warn_only_enabled()
+        assert torch.are_deterministic_algorithms_enabled()
+        assert torch.is_deterministic_algorithms_warn_only_enabled()
+        with repeatable(torch.device("cpu"), deterministic=False):
+            assert torch.is_deterministic_algorithms_warn_only_enabled()
+    finally:
+        torch.use_deterministic_algorithms(False)
+
+
+@pytest.mark.parametrize("deterministic", [False, True])
+def test_determinism_that_the_caller_wants_is_kept(deterministic):
+    torch.use_deterministic_algorithms(True)
+    try:
+        with repeatable(torch.device("cpu"), deterministic=deterministic):
+            assert torch.are_deterministic_algorithms_enabled()
+        assert torch.are_deterministic_algorithms_enabled()
+    finally:
+        torch.use_deterministic_algorithms(False)
+
+
+def test_a_training_does_not_load_the_compiler_unless_determinism_is_asked_for():
+    code = """
+import sys, csad
+csad.train("toy-table", "vanilla", settings={"train.target_epochs": 1}, device="cpu")
+print("torch._dynamo" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
 
 
 @pytest.mark.parametrize("name", ["meta", "gpu", "cuda:99", ""])

@@ -70,7 +70,8 @@ def repeatable(device: torch.device, deterministic: bool) -> Iterator[None]:
         # cuBLAS reads this when it starts; without it torch refuses deterministic products on a GPU.
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     before = torch.are_deterministic_algorithms_enabled()
-    changes = deterministic and not before
+    only_warns = torch.is_deterministic_algorithms_warn_only_enabled()
+    changes = deterministic and (only_warns or not before)
     if changes:  # only then, since the call loads torch's compiler, which takes a second
         torch.use_deterministic_algorithms(True)
     try:
@@ -78,7 +79,7 @@ def repeatable(device: torch.device, deterministic: bool) -> Iterator[None]:
             yield
     finally:
         if changes:
-            torch.use_deterministic_algorithms(False)
+            torch.use_deterministic_algorithms(before, warn_only=only_warns)
 
 
 def wait(device: torch.device) -> None:
