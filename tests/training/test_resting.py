@@ -68,3 +68,12 @@ def test_stacked_runs_rest_as_single_ones_do_after_shared_pretraining_too(heard,
     second = stacked(pairs(), heard, [1, 2], starts=starts)
     for name, value in training.runs.state.items():
         torch.testing.assert_close(second.runs.state[name], value, rtol=0, atol=1e-10, msg=name)
+
+
+def test_batch_norm_learns_in_the_first_stage_that_moves_the_encoder(heard):
+    """Without epochs of the target that is the debiasing, whether or not the bias branch was trained before."""
+    for bias_epochs in (0, 1):
+        dataset, late = pair("csad", train__target_epochs=0, train__bias_epochs=bias_epochs)
+        fit(late, dataset, heard, WAY, seed=1)
+        assert not torch.equal(norms(late)["F.bn1.weight"], torch.ones(4)), bias_epochs
+        assert not torch.equal(norms(late)["F.bn1.running_mean"], torch.zeros(4)), bias_epochs

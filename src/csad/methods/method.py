@@ -213,7 +213,7 @@ class Method(nn.Module, ABC):
         return self.averaged.taken(dict(self.named_parameters())) if self.averaged else {}
 
     def rest(self) -> tuple[str, ...]:
-        """The encoder's parts whose BatchNorm is put to rest just now, where it learns in the first stage only."""
+        """The encoder's parts whose BatchNorm is put to rest just now, where it learns in one stage only."""
         parts = {part: self.get_submodule(part) for part in self.encoder}
         return tuple(name for name, part in parts.items() if isinstance(part, Resting) and part.rest())
 

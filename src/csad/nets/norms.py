@@ -34,7 +34,7 @@ class Resting(nn.Module):
             self._freeze()
 
     def rest(self) -> bool:
-        """Whether BatchNorm was put to rest just now; to be called once the first stage is over."""
+        """Whether BatchNorm was put to rest just now; to be called once a first stage has moved the net."""
         due, self._rests_later = self._rests_later, False
         if due:
             self._freeze()

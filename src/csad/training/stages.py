@@ -17,7 +17,7 @@ from csad.training import checkpoint
 from csad.training.batches import OWN, Batches, OwnBatches, mixed
 from csad.training.checkpoint import Place, State
 from csad.training.device import Way
-from csad.training.iterate import put
+from csad.training.iterate import moves_encoder, put
 from csad.training.log import Guard, Log
 from csad.training.record import Losses
 from csad.training.stack import Runs
@@ -101,9 +101,11 @@ class Training:
         self._check_weights()  # what was kept when all was done may hold runs that were lost before
 
     def _rest(self) -> None:
-        """Once a first stage has been trained, what was to learn in it alone is put to rest."""
-        if any(stage.epochs for stage in self.stages[: self.place.stage]):
-            self.optimisers.renew(self.runs.method.rest())
+        """Once a first stage has moved the encoder, what was to learn in it alone is put to rest."""
+        method = self.runs.method
+        over = (stage for stage in self.stages[: self.place.stage] if stage.epochs)
+        if any(moves_encoder(method, line) for stage in over for line in stage.updates):
+            self.optimisers.renew(method.rest())
 
     def _stage(self, stage: Stage) -> None:
         steps = Steps(self.runs, self.batches, self.optimisers, self.place.stage, self.way, self.listener.warn)

