@@ -16,7 +16,7 @@ from csad.auditing.intervals import bootstrap_difference
 from csad.auditing.metrics import accuracy
 from csad.errors import InputError
 from csad.experiments.answers import Answers, people_digest
-from csad.experiments.comparison import Draws, closed, compared
+from csad.experiments.comparison import Column, Draws, closed, compared
 from csad.experiments.reproduce import reproduce
 from csad.report.tables import ResultTable, as_json, as_markdown, as_rows, cell_of, from_json
 
@@ -163,6 +163,50 @@ def test_runs_that_were_tested_on_other_rows_have_their_own_drawn() -> None:
         {"one": runs, "two": {seed: told(wrong, rows=len(own.y)) for seed, own in runs.items()}}, ["accuracy"]
     )
     assert draws.difference("one", "two", "accuracy") == (1.0, 1.0)
+
+
+def test_a_run_of_whose_people_a_draw_has_none_does_not_count_there() -> None:
+    """Ten runs that each test one of ten people: a draw has six or seven of these."""
+    persons = np.arange(ROWS) // (ROWS // 10)
+    runs = {}
+    for k in range(10):
+        own = np.flatnonzero(persons == k)
+        said = Y[own] if k % 2 else 1 - Y[own]
+        runs[k] = Answers(said, np.eye(2)[said], Y[own], {}, np.full(len(own), -1), persons[own], "all", f"one {k}")
+    low, high = Draws({"one": runs}, ["accuracy"], repeats=200).interval("one", "accuracy") or (0, 0)
+    assert 0 <= low < 0.5 < high <= 1
+
+
+def test_no_interval_of_a_figure_reaches_beyond_what_figures_can_be() -> None:
+    runs = {0: told(Y), 1: told(np.where(np.arange(ROWS) % 10 > 0, Y, 1 - Y))}
+    for rows, end in ((runs, 1.0), ({seed: told(1 - one.said) for seed, one in runs.items()}, 0.0)):
+        draws = Draws({"one": rows}, ["accuracy"], repeats=100)
+        cell = cell_of("one", "some", "accuracy", {k: float((one.said == Y).mean()) for k, one in rows.items()}, None)
+        found = Column("some", {("one", "accuracy"): cell}, draws).interval("one", "accuracy") or (0, 0)
+        assert end in found
+        assert 0 <= found[0] < cell.mean < found[1] <= 1
+
+
+def test_runs_that_close_the_same_share_of_unlike_gaps_do_not_widen_its_interval() -> None:
+    class Drawn(Draws):
+        def __init__(self) -> None:
+            pass
+
+        def difference(self, method: str, other: str, metric: str) -> tuple[float, float]:
+            return 0.2, 0.3
+
+        def share(self, method: str, gap: tuple[str, str], metric: str) -> tuple[float, float]:
+            return 0.4, 0.6
+
+    gaps = {0: 0.2, 1: 0.3, 2: 0.25}
+    levels = {"low": 0.0, "own": 0.5, "high": 1.0}
+    cells = {
+        (name, "auc"): cell_of(name, "some", "auc", {k: 0.5 + level * gap for k, gap in gaps.items()}, None)
+        for name, level in levels.items()
+    }
+    share = Column("some", cells, Drawn()).share("own", ("low", "high"), "auc")
+    assert share is not None
+    assert (share.value, *share.interval) == pytest.approx((0.5, 0.4, 0.6))
 
 
 def test_a_figure_that_no_draw_has_gets_no_interval() -> None:

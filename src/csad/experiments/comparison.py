@@ -48,8 +48,9 @@ class Draws:
                 self.found[name].append(self._mean(runs, chosen, rows))
 
     def _mean(self, runs: Runs, chosen: Sequence[int], rows: Mapping[str, Rows]) -> Figures:
-        """The mean of each metric over the chosen runs; one that was lost does not count, nor a figure without rows."""
-        once = {seed: runs[seed].figures(rows[runs[seed].rows], self.metrics) for seed in {*chosen} & runs.keys()}
+        """The mean of each metric over the chosen runs; one that was lost does not count, nor one without rows."""
+        tested = {seed: rows[runs[seed].rows] for seed in {*chosen} & runs.keys()}
+        once = {seed: runs[seed].figures(own, self.metrics) for seed, own in tested.items() if len(own)}
         given = [once[seed] for seed in chosen if seed in once]
         return {
             metric: fmean(own[metric] for own in given if metric in own)
