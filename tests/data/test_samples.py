@@ -134,6 +134,19 @@ def test_what_truly_speaks_for_a_class_is_told_where_it_is_known():
     assert Samples(torch.zeros(3, 2), [0, 1, 0], [0, 0, 1]).evidence is None
 
 
+@pytest.mark.parametrize("told", [[[1.0, 2], [3, 4], [5, 6]], [1.0, math.nan, 2]])
+def test_what_does_not_tell_one_number_of_every_row_is_no_evidence(told):
+    assert Samples(torch.zeros(3, 2), [0, 1, 0], [0, 1, 1], {"evidence": torch.tensor(told)}).evidence is None
+
+
+def test_a_mask_of_bytes_chooses_rows_as_torch_has_it():
+    rows = Samples(torch.arange(8.0).reshape(4, 2), [0, 1, 0, 1], [0, 0, 1, 1])
+    with pytest.warns(UserWarning, match="uint8"):
+        found = rows.rows(torch.tensor([1, 0, 0, 1], dtype=torch.uint8))
+    assert found.x.tolist() == [[0, 1], [6, 7]]
+    assert found.b[:, 0].tolist() == [0, 1]
+
+
 @pytest.mark.parametrize("dtype", [torch.uint8, torch.int64, torch.float32, torch.float64, torch.bfloat16, torch.bool])
 @pytest.mark.parametrize("index", [[2, 0, 0], [-1], [True, False, False, True], []])
 def test_chosen_rows_are_those_of_x_whatever_it_is_of(dtype, index):

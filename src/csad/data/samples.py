@@ -97,7 +97,8 @@ class Samples:
     @property
     def evidence(self) -> Tensor | None:
         """(n,) how much truly speaks for the second class, bias aside; None but for made-up rows."""
-        return self.extra.get("evidence")
+        told = self.extra.get("evidence")
+        return told if told is not None and told.ndim == 1 and all_finite(told) else None
 
     def rows(self, index: Any) -> Samples:
         """The chosen rows, as samples again."""
@@ -135,7 +136,9 @@ class Samples:
 
 def _taken(x: Tensor, index: Tensor) -> Tensor:
     """``x[index]``: in memory by NumPy, which copies whole rows where torch goes through them number by number."""
-    if x.device.type == index.device.type == "cpu" and index.ndim == 1 and x.dtype in (torch.uint8, torch.float32):
+    plain = index.ndim == 1 and index.dtype in (torch.bool, torch.int64)  # bytes mean other rows to torch than to NumPy
+    on_host = x.device.type == index.device.type == "cpu"
+    if plain and on_host and x.dtype in (torch.uint8, torch.float32):
         return torch.from_numpy(x.detach().numpy()[index.numpy()])
     return x[index]
 
