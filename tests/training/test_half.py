@@ -138,7 +138,7 @@ def test_stacked_runs_in_bf16_learn_what_each_learns_alone(heard, task, method):
 def test_a_run_in_bf16_predicts_as_it_was_trained():
     dataset = photos()
     method = resnet(dataset).eval()
-    run = Run(method, {}, {}, Log(), view=dataset.view)
+    run = Run(method, {"about": {}}, {}, Log(), view=dataset.view)
     with torch.no_grad():
         expected = method.predict(dataset.view(dataset.train.x))
         outside = method.P_y(method.D_y(method.F(dataset.view(dataset.train.x))))

@@ -17,7 +17,7 @@ import csad
 from csad.data.check import check_trainable
 from csad.data.samples import Dataset
 from csad.data.sets.mpower import mpower
-from csad.data.sets.mpower_records import LEFT, NONE, Taps, mended, read_taps
+from csad.data.sets.mpower_records import LEFT, NONE, RIGHT, Taps, mended, read_taps
 from csad.data.sets.mpower_simulation import mpower_simulated, simulate
 from csad.data.sets.tapping_world import EFFECTS, TRAITS, World, ceiling, corners, diagnosed, population, tapped
 from csad.errors import InputError
@@ -215,10 +215,15 @@ def test_taps_lie_on_the_screen_and_hit_the_button_they_name() -> None:
     world = World(people=60, effect="large")
     for person in population(world):
         taps = tapped(person, world)
-        left = corners(person.phone)[0]
-        inside = (np.abs(taps.x - left[0] - 52) <= 52) & (np.abs(taps.y - left[1] - 52) <= 52)
-        assert (inside[taps.button == LEFT]).all()
-        assert not inside[taps.button > LEFT].any()
+        left, right = (
+            (np.abs(taps.x - corner[0] - 52) <= 52) & (np.abs(taps.y - corner[1] - 52) <= 52)
+            for corner in corners(person.phone)
+        )
+        buttons = np.where(left, LEFT, np.where(right, RIGHT, NONE))
+        assert (taps.button == (np.where(np.arange(len(left)) % 2, NONE, buttons) if person.twice else buttons)).all()
+        assert (taps.x * 2 % 1 == 0).all()
+        assert (taps.y * 2 % 1 == 0).all()
+        np.testing.assert_allclose(taps.time * 60, np.round(taps.time * 60), atol=1e-9)
         for at, end in zip((taps.x, taps.y), person.phone, strict=True):
             assert (at.min(), at.max()) >= (0, 0)
             assert at.max() <= end
