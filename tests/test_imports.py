@@ -14,10 +14,10 @@ ALLOWED = {
     "nets": {"registry", "errors"},
     "information": {"registry", "errors"},
     "methods": {"registry", "errors", "nets", "information", "data.samples", "data.pairs"},
-    "training": {"errors", "methods.method", "data.samples", "data.order", "data.vary"},
+    "training": {"errors", "methods.method", "data.samples", "data.order", "data.pieces", "data.vary"},
     "auditing": {"errors"},
     "report": {"errors"},
-    "deploy": {"errors", "data.npz", "data.tables"},
+    "deploy": {"errors", "data.npz", "data.pieces", "data.tables"},
 }
 FREE = {"estimator", "experiments", "cli", "__init__", "__main__"}
 

@@ -17,6 +17,7 @@ from onnx import TensorProto, helper
 from PIL import Image
 
 import csad
+from csad.data import pieces
 from csad.data.images import read_images
 from csad.deploy import Model, predict_file
 from csad.deploy.predictions import check_free, write_predictions
@@ -75,13 +76,27 @@ def test_it_predicts_as_the_run_does(classes: Exported) -> None:
     assert model.predict_proba(classes.x[:0]).shape == (0, 2)
 
 
-def test_many_rows_are_predicted_in_parts(classes: Exported) -> None:
+class Noting:
+    """A session that notes how many rows it is given at a time."""
+
+    def __init__(self, session: Any) -> None:
+        self.session, self.seen = session, []
+
+    def run(self, names: Any, given: dict[str, Any]) -> Any:
+        self.seen.append(len(given["x"]))
+        return self.session.run(names, given)
+
+
+def test_many_rows_are_predicted_in_parts(classes: Exported, monkeypatch: pytest.MonkeyPatch) -> None:
     model = Model(classes.path)
+    monkeypatch.setattr(pieces, "MOST_ROWS", 300)
+    monkeypatch.setattr(model, "_session", noting := Noting(model._session))
     many = np.tile(classes.x, (2500 // len(classes.x) + 1, 1))
     assert np.array_equal(model.predict(many)[: len(classes.x)], model.predict(classes.x))
     assert np.allclose(
         model.scores(many), np.tile(model.scores(classes.x), (len(many) // len(classes.x), 1)), atol=1e-5
     )
+    assert max(noting.seen) == 300
 
 
 def test_a_table_goes_through_the_preparation_that_the_file_carries(classes: Exported, tmp_path: Path) -> None:

@@ -46,6 +46,13 @@ def test_figures_are_of_predictions_probabilities_and_biases(run: csad.Run) -> N
     assert {"accuracy", "worst_group", "auc", "ece", "gap_sex_rms", "equalised_odds_sex"} <= expected.keys()
 
 
+def test_a_view_that_changes_what_it_is_given_leaves_the_data_alone(run: csad.Run) -> None:
+    tripled = replace(DATASET, view=lambda x: x.mul_(3.0))
+    before = {name: samples.x.clone() for name, samples in DATASET.splits.items()}
+    assert csad.evaluate(run, tripled) == csad.evaluate(run, tripled)
+    assert all(torch.equal(DATASET.splits[name].x, x) for name, x in before.items())
+
+
 def test_the_net_sees_every_row_once(run: csad.Run, monkeypatch: pytest.MonkeyPatch) -> None:
     seen, predict = [], run.method.predict
 

@@ -53,7 +53,7 @@ def seen(log: Log) -> dict[tuple[str, int], float]:
 
 
 def test_of_a_stack_each_run_is_looked_at_as_if_it_were_alone(heard: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("csad.training.batches.CHUNK", 20)  # of the 32 validation rows, and 16 of a stack
+    monkeypatch.setattr("csad.data.pieces.MOST_ROWS", 20)  # of the 32 validation rows, and 16 of a stack
     seeds, together, settings = [1, 2, 3], Onlooker(), SETTINGS | {"data__rows": 128}
     training = stacked([planned("toy-table", seed=s, **settings) for s in seeds], heard, seeds, onlooker=together)
     assert [epoch for epoch, _ in together.shown] == [1, 3]

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from csad.data.pieces import rows_at_a_time
 from csad.data.tables.given import given_table, is_raw
 from csad.data.tables.preparation import Preparation
 from csad.data.tables.preparations import AnyPreparation, preparation_from
@@ -19,7 +20,6 @@ from csad.errors import InputError
 Array = NDArray[Any]
 FORMAT = "csad-export-1"
 KEY = "csad"  # the entry of the file's metadata that holds what it says of itself, as JSON
-CHUNK = 1000  # rows that are predicted at a time
 
 
 class Model:
@@ -63,7 +63,8 @@ class Model:
         """What the graph gives: logits (n, classes), or (n, 1) for a number, in the unit in which it was learned."""
         reader = self._reader(x)
         rows = self._checked(reader.apply(given_table(x)) if reader else x)
-        parts = [self._session.run(None, {"x": rows[k : k + CHUNK]})[0] for k in range(0, len(rows), CHUNK)]
+        most = rows_at_a_time(self.shape)
+        parts = [self._session.run(None, {"x": rows[k : k + most]})[0] for k in range(0, len(rows), most)]
         return np.concatenate(parts) if parts else np.zeros((0, max(1, len(self.classes))), np.float32)
 
     def _reader(self, x: Any) -> Preparation | None:

@@ -13,6 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from csad.data.pieces import rows_at_a_time
 from csad.errors import InputError
 from csad.estimator.rows import Array
 from csad.experiments.build import build
@@ -21,7 +22,6 @@ from csad.experiments.plan import Plan
 from csad.methods.method import Method
 from csad.nets.weights import without_files
 from csad.training import checkpoint
-from csad.training.batches import CHUNK
 from csad.training.device import computing_in
 from csad.training.stack import Alone
 
@@ -77,7 +77,8 @@ class Trained:
         rows = torch.as_tensor(self.scale(x))
         model = copy.deepcopy(self.model).to(device, rows.dtype)  # a copy: others may predict at the same time
         with computing_in(model.course.precision):
-            return np.asarray(torch.cat([call(model, part.to(device)).cpu() for part in torch.split(rows, CHUNK)]))
+            pieces = torch.split(rows, rows_at_a_time(shape))
+            return np.asarray(torch.cat([call(model, part.to(device)).cpu() for part in pieces]))
 
     @property
     def width(self) -> int:

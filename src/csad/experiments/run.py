@@ -17,6 +17,7 @@ from csad import __version__
 from csad.auditing.figures import figures
 from csad.auditing.metrics import consistency, mean_squared_error
 from csad.auditing.ranking import in_true_order
+from csad.data.pieces import rows_at_a_time
 from csad.data.samples import UNKNOWN, Classes, Dataset, Samples, Task, all_finite, as_float, to_tensor
 from csad.data.tables.given import given_table, is_raw
 from csad.data.tables.preparation import Preparation
@@ -34,7 +35,6 @@ from csad.experiments.threshold import threshold_in
 from csad.methods.method import Method
 from csad.nets.weights import without_files
 from csad.training import checkpoint
-from csad.training.batches import CHUNK
 from csad.training.device import choose_device, computing_in
 from csad.training.log import Log
 from csad.training.stack import Alone
@@ -108,7 +108,9 @@ class Run:
         device = next(self.method.parameters()).device
         self.method.eval()
         with computing_in(self.method.course.precision):
-            return torch.cat([call(self.view(rows.to(device))).cpu() for rows in torch.split(x, CHUNK)])
+            # Copies, because a view may change what it is given.
+            pieces = (rows.to(device, copy=True) for rows in torch.split(x, rows_at_a_time(shape)))
+            return torch.cat([call(self.view(rows)).cpu() for rows in pieces])
 
     def _reader(self, x: Any) -> Preparation | None:
         """What makes an array of x, where x is raw values."""

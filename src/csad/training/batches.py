@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from csad.data.order import balanced_over, epoch_order
+from csad.data.pieces import rows_at_a_time
 from csad.data.samples import Batch, Dataset, Samples
 from csad.data.vary import Vary, as_if_random
 from csad.methods.method import Course, Encoded, Features, Line
@@ -23,7 +24,6 @@ from csad.training.iterate import moves_encoder
 from csad.training.stack import Runs
 
 OWN, FRESH, VARIED = 0, 1, 2  # streams: the iteration's mini-batches, those of updates that want others, variation
-CHUNK = 1000  # rows encoded or predicted at a time where no gradient is needed
 
 
 def mixed(*numbers: int) -> int:
@@ -39,7 +39,7 @@ class Batches(Protocol):
     on_host: bool  # whether x stays on the host
     per_epoch: int
     rows: Tensor  # all row numbers
-    chunk: int
+    chunk: int  # rows encoded or predicted at a time where no gradient is needed
 
     def order(self, stage: int, epoch: int, stream: int = OWN) -> Sequence[Tensor]:
         """The row numbers of each mini-batch of an epoch."""
@@ -76,7 +76,7 @@ class OwnBatches:
         self.course, self.seed, self.device = course, seed, device
         self.balance = balanced_over(course.balance, dataset.train.y, dataset.train.b)
         self.rows = torch.arange(len(self.train), device=self.x.device)
-        self.chunk = CHUNK
+        self.chunk = rows_at_a_time(dataset.task.shape)
         self.per_epoch = batches_per_epoch(self.train.y, course)
 
     def order(self, stage: int, epoch: int, stream: int = OWN) -> Sequence[Tensor]:
@@ -131,7 +131,7 @@ class StackedBatches:
         self.course, self.seeds, self.device = course, seeds, device
         self.number = torch.arange(len(seeds), device=device)[:, None]
         self.rows = torch.arange(self.x.shape[1], device=device).expand(len(seeds), -1)
-        self.chunk = max(CHUNK // len(seeds), course.batch_size)
+        self.chunk = max(rows_at_a_time(datasets[0].task.shape, len(seeds)), course.batch_size)
         self.per_epoch = batches_per_epoch(trains[0].y, course)
 
     def order(self, stage: int, epoch: int, stream: int = OWN) -> Sequence[Tensor]:

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from csad.auditing.columns import Numbers
+from csad.data.pieces import rows_at_a_time
 from csad.data.samples import Classes, local, to_tensor
 from csad.deploy.decision import HALF
 from csad.errors import InputError
 from csad.experiments.audits.labels import kinds_of
 from csad.experiments.run import Run
 from csad.methods.method import Method
-from csad.training.batches import CHUNK
 
 Table = NDArray[Any]
 Layers = Callable[[Numbers], dict[str, Table]]
@@ -148,7 +148,7 @@ def _through(module: nn.Module, X: Any) -> Any:
     try:
         parts = [
             call(part.to(first.device, first.dtype if part.is_floating_point() else None))
-            for part in torch.split(x, CHUNK)
+            for part in torch.split(x, rows_at_a_time(x.shape[1:]))
         ]
     finally:
         module.train(training)

@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from csad.data.pieces import rows_at_a_time
 from csad.data.samples import Classes, Dataset, Samples
 from csad.data.tables.preparation import Preparation
 from csad.experiments.run import Run
@@ -18,7 +19,6 @@ from csad.training.device import computing_in
 
 Array = NDArray[np.float64]
 STEPS = 16  # on the way from the mean row to a row
-CHUNK = 32  # rows at once, each at all steps
 MOST_ROWS = 2000  # are shuffled
 LEAST_LOOKED_AT, MOST_LOOKED_AT, MOST_VALUES = 32, 256, 400_000  # rows, rows, values of all these rows
 MOST_REPEATS, MOST_SHUFFLES = 5, 1000
@@ -93,9 +93,10 @@ def looks(run: Run, x: Tensor, middle: Tensor) -> Array:
     weights = (torch.arange(STEPS, device=device, dtype=torch.get_default_dtype()) + 0.5) / STEPS
     found = []
     with computing_in(method.course.precision):
-        start = run.view(middle.to(device)[None])
-        for rows in torch.split(x, CHUNK):
-            seen = run.view(rows.to(device))
+        # Copies, because a view may change what it is given.
+        start = run.view(middle.to(device, copy=True)[None])
+        for rows in torch.split(x, rows_at_a_time(x.shape[1:], STEPS)):
+            seen = run.view(rows.to(device, copy=True))
             with torch.no_grad():
                 said = torch.as_tensor(run.said(method.predict(seen).cpu()), device=device)
             way = weights.reshape(-1, *[1] * seen.ndim)
