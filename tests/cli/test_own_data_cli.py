@@ -94,6 +94,12 @@ def test_for_programs_it_stands_in_the_answer_and_nothing_is_said(here: Path) ->
     assert data["columns"][0] == {"column": "who", "kind": "numbers", "becomes": "dropped, as asked"}
 
 
+def test_a_quiet_training_says_what_its_user_may_not_expect(here: Path) -> None:
+    write_people(here / "people.csv", {"city": ["?" if city is None else city for city in PEOPLE["city"]]})
+    result = typed("people.csv", *ROLES, *SHORT, "--out", "run", "--quiet")
+    assert (result.exit_code, result.stderr) == (0, "In column 'city' '?' counts as missing.\n")
+
+
 def test_a_bias_that_is_a_number_takes_a_width(here: Path) -> None:
     words = ["--target", "income", "--bias", "age", "--width", "age=5", "--drop", "who"]
     assert typed("people.csv", *words, *SHORT, "--out", "run", "--quiet").exit_code == 0

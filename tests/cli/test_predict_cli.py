@@ -64,9 +64,10 @@ def test_rows_are_numbered_from_one_where_no_id_is_named(here: Path) -> None:
     ]
 
 
-def test_words_that_training_did_not_know_are_told(here: Path) -> None:
+@pytest.mark.parametrize("quiet", [(), ("--quiet",)])
+def test_words_that_training_did_not_know_are_told(here: Path, quiet: tuple[str, ...]) -> None:
     write_people(here / "new.csv", {"city": ["Bonn"] * 2 + ["Rome"] * (N - 2)})
-    result = typed("predict", "run", "new.csv")
+    result = typed("predict", "run", "new.csv", *quiet)
     assert result.exit_code == 0
     assert "Column 'city' of new.csv holds words that training did not know, in 2 rows ('Bonn')" in result.stderr
 

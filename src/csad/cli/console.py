@@ -82,6 +82,11 @@ class Console:
         if not self.quiet:
             typer.echo(text, err=True)
 
+    def notice(self, text: str) -> None:
+        """What the user may not expect: no progress, so that quiet ones hear it too, unless JSON tells them."""
+        if not (self.quiet and self.as_json):
+            typer.echo(text, err=True)
+
     def answer(self, value: Mapping[str, Any], show: Callable[[], None]) -> None:
         """The command's result: the value as one JSON object, or what ``show`` prints."""
         if self.as_json:

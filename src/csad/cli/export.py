@@ -43,7 +43,7 @@ def export(
     place = out or run / f"model.{chosen}"
     check_possible(place, chosen, force)  # before data are read, which may take long
     if not found.result:
-        console.say("The run is not finished: the file is made of its last checkpoint.")
+        console.notice("The run is not finished: the file is made of its last checkpoint.")
     dataset, why = (None, "--no-data was given.") if no_data else data_if_there(found, data_root)
     if dataset is None:
         console.say(f"The file is compared with the run on random rows. {why}")

@@ -78,8 +78,10 @@ class ToldData:
         """Lines on columns, splits, and what the user may not expect."""
         if not self.about:
             self.about = {"data": table.about()}
-            for line in (*table.describe(), *table.notices):
+            for line in table.describe():
                 self._console.say(line)
+            for notice in table.notices:
+                self._console.notice(notice)
 
 
 def own_settings(task: str, given: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:

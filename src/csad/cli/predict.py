@@ -57,7 +57,7 @@ def predict(
         found = replace(found, threshold=checked_threshold(threshold, len(found.classes)))
     write_predictions(out, found)
     for notice in found.notices:
-        console.say(notice)
+        console.notice(notice)
     answer = {
         "run": str(run), "file": str(file), "out": str(out), "rows": len(found.ids), "id": found.id_name,
         "classes": list(found.classes), "counts": found.counts(), "notices": list(found.notices),
