@@ -113,7 +113,8 @@ def test_a_target_of_many_numbers_is_a_number_in_units_of_its_spread(make: Make)
     assert float(table.train.y.std(correction=0)) == pytest.approx(1, abs=1e-6)
     restored = table.preparation.target.restored(table.splits["test"].y.numpy())
     np.testing.assert_allclose(restored, cells("pay", table.splits["test"].extra["row"]), atol=1e-3)
-    assert "Target 'pay' is a number; it is learned in units" in table.notices[0]
+    becomes = {line.column: line.becomes for line in table.columns}
+    assert becomes["pay"].endswith("different values; learned in units of its spread in the training rows")
     assert make(target="pay", target_kind="class", drop=("fold", "who", "income")).task.target == Classes(
         50, tuple(str(10 * k) for k in range(50))
     )

@@ -75,7 +75,8 @@ def target_label(table: Table, name: str, column: Column, wanted: str) -> Label:
     if wanted == "number" and isinstance(plain, Words):
         raise InputError(f"{what} holds words, such as {plain.odd[0]!r}, where a number is wanted: ask for a class.")
     if isinstance(plain, Numbers) and (wanted == "number" or (not wanted and len(names) > FEW_NUMBERS)):
-        about = f"target: a number, as it has {len(names):,} different values" if not wanted else "target: a number"
+        why = "" if wanted else f", as it has {len(names):,} different values"
+        about = f"target: a number{why}; learned in units of its spread in the training rows"
         return Label(name, Number(), plain.values.astype(np.float64), about)
     return _classes(what, name, codes, names, "target")
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from csad.data.samples import Classes, Number
+from csad.data.samples import Classes
 from csad.data.tables.columns import Table, Whole, shown
 from csad.data.tables.inputs import Fate, kind_of
 from csad.data.tables.labels import Label
@@ -52,8 +52,6 @@ def label_notices(table: Table, rows: Whole, labels: Sequence[Label], trained: W
     y, found = labels[0], []
     if lost := table.rows - len(rows):
         found.append(f"Target '{y.name}' is missing in {lost:,} of {table.rows:,} rows: they are left out.")
-    if isinstance(y.kind, Number):
-        found.append(f"Target '{y.name}' is a number; it is learned in units of its spread in the training rows.")
     for label in labels:
         if blanks := table[label.name].blanks:
             found.append(f"In column '{label.name}' {shown(tuple(map(repr, blanks)))} counts as missing.")
