@@ -27,7 +27,8 @@ def test_a_target_is_classes_or_where_there_are_many_numbers_a_number() -> None:
     assert target_label(TABLE, "y", Numbers(AGES[:20]), "").kind == Classes(20, tuple(map(str, range(18, 38))))
     many = target_label(TABLE, "y", Numbers(AGES[:21]), "")
     assert many.kind == Number()
-    assert many.about == "target: a number, as it has 21 different values; learned in units of its spread in the training rows"
+    about = "target: a number, as it has 21 different values; learned in units of its spread in the training rows"
+    assert many.about == about
     assert target_label(TABLE, "y", Numbers(AGES[:3]), "number").kind == Number()
     assert target_label(TABLE, "y", Numbers(AGES), "class").kind == Classes(62, tuple(map(str, range(18, 80))))
 
