@@ -51,6 +51,13 @@ def make():
 
 
 @pytest.fixture
+def cache(tmp_path, monkeypatch):
+    """The folder of what is decoded and fetched: this test's own, and not there yet."""
+    monkeypatch.setenv("CSAD_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
 def heard():
     return Heard()
 

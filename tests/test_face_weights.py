@@ -12,9 +12,8 @@ from csad.registry import BACKBONES
 
 
 @pytest.fixture
-def made(tmp_path, monkeypatch, capsys):
+def made(tmp_path, cache, monkeypatch, capsys):
     """Runs the program on a few small images; gives what it printed and where the weights are."""
-    monkeypatch.setenv("CSAD_CACHE", str(tmp_path / "cache"))
     write_celeba(tmp_path / "celeba")
     program = script("benchmarks/face_weights.py")
     out = tmp_path / "runs" / "weights.safetensors"

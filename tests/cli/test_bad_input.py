@@ -242,13 +242,12 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def folder(finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def folder(finished: Path, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Where the user stands: a finished run is there, no data, and no way to fetch any."""
     place = tmp_path / "here"
     shutil.copytree(finished, place / "run")
     monkeypatch.chdir(place)
     monkeypatch.delenv("CSAD_DATA", raising=False)
-    monkeypatch.setenv("CSAD_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setattr("csad.data.sets.colored_mnist.MIRRORS", ("http://127.0.0.1:9/mnist",))
     # Its line on each download that begins is progress, and written to the stderr of its first use.

@@ -22,9 +22,8 @@ NAMES = list(pictures(COUNT))
 
 
 @pytest.fixture(autouse=True)
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("CSAD_CACHE", str(tmp_path / "cache"))
-    return tmp_path / "cache" / "images"
+def place(cache: Path) -> Path:
+    return cache / "images"
 
 
 @pytest.fixture

@@ -24,12 +24,11 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def here(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def here(home: Path, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of it, where the user stands."""
     place = moved_home(home, tmp_path / "here")
     monkeypatch.chdir(place)
     monkeypatch.delenv("CSAD_DATA", raising=False)
-    monkeypatch.setenv("CSAD_CACHE", str(tmp_path / "cache"))
     return place
 
 

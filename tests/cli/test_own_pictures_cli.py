@@ -50,9 +50,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def elsewhere(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def elsewhere(home: Path, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("CSAD_CACHE", str(tmp_path / "cache"))
     return tmp_path
 
 

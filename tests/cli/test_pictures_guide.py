@@ -9,9 +9,8 @@ from guide_steps import brief, fewer, follow
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def here(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("CSAD_CACHE", str(tmp_path / "cache"))
     return tmp_path
 
 

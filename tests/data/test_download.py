@@ -16,10 +16,8 @@ FILES = {"rows.gz": hashlib.sha256(RIGHT).hexdigest()}
 
 
 @pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def nothing_at_hand(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CSAD_DATA", raising=False)
-    monkeypatch.setenv("CSAD_CACHE", str(tmp_path / "cache"))
-    return tmp_path / "cache"
 
 
 def nobody_listens() -> str:

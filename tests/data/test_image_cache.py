@@ -50,9 +50,8 @@ print(zlib.crc32(read_images(source, names, size=4).pixels.tobytes()))
 
 
 @pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("CSAD_CACHE", str(tmp_path / "cache"))
-    return tmp_path / "cache" / "images"
+def place(cache: Path) -> Path:
+    return cache / "images"
 
 
 @pytest.fixture
@@ -98,7 +97,7 @@ def test_a_picture_is_decoded_once_however_often_it_is_asked_for(source: Path, d
 @pytest.mark.parametrize("kind", ["folder", "zip", "tar.gz"])
 @pytest.mark.parametrize("stop", [0, 1, 17, COUNT - 1])
 def test_what_was_interrupted_goes_on_where_it_was(
-    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, kind: str, stop: int
+    tmp_path: Path, place: Path, monkeypatch: pytest.MonkeyPatch, kind: str, stop: int
 ) -> None:
     def stops(count: int) -> None:
         if count == stop:
@@ -110,7 +109,7 @@ def test_what_was_interrupted_goes_on_where_it_was(
         watched(patched, stops)
         with pytest.raises(KeyboardInterrupt):
             read_images(source, NAMES, size=4)
-    (folder,) = cache.iterdir()
+    (folder,) = place.iterdir()
     assert not (folder / "pixels").exists()
     half = ImageCache(folder, COUNT, (3, 4, 4))
     assert not half.is_whole()
@@ -140,11 +139,11 @@ def test_with_many_threads_what_was_interrupted_ends_in_the_same_pixels(
 
 
 def test_a_process_that_is_killed_leaves_what_it_saved_and_nothing_that_looks_whole(
-    source: Path, cache: Path, tmp_path: Path, decoded: list[bytes]
+    source: Path, place: Path, tmp_path: Path, decoded: list[bytes]
 ) -> None:
     with alone(source, tmp_path / "log", dies=True) as killed:
         assert killed.wait() == -9
-    (folder,) = cache.iterdir()
+    (folder,) = place.iterdir()
     assert not (folder / "pixels").exists()
     found = read_images(source, NAMES, size=4)
     assert len(decoded) == COUNT - 8  # it saved twice, four each time
@@ -160,14 +159,14 @@ def test_two_processes_at_once_decode_each_picture_once_between_them(source: Pat
     assert len(log.read_text().splitlines()) == COUNT
 
 
-def test_who_has_to_wait_for_another_is_told(source: Path, cache: Path) -> None:
+def test_who_has_to_wait_for_another_is_told(source: Path, place: Path) -> None:
     said: list[str] = []
     found: list[Images] = []
     arrived = threading.Event()
     context = contextvars.copy_context()
     context.run(progress.listener.set, lambda text: (said.append(text), arrived.set()))
     read_images(source, NAMES[:1], size=4)
-    (folder,) = cache.iterdir()
+    (folder,) = place.iterdir()
     (folder / "pixels").unlink()
     with ImageCache(folder, 1, (3, 4, 4)).locked():
         waiting = threading.Thread(target=lambda: found.append(context.run(read_images, source, NAMES[:1], size=4)))
@@ -182,10 +181,10 @@ def test_who_has_to_wait_for_another_is_told(source: Path, cache: Path) -> None:
 @pytest.mark.parametrize("file", ["pixels", "marks"])
 @pytest.mark.parametrize("change", [-1, 1, -(10**9)])
 def test_a_cache_of_a_wrong_length_is_made_again(
-    source: Path, cache: Path, decoded: list[bytes], file: str, change: int
+    source: Path, place: Path, decoded: list[bytes], file: str, change: int
 ) -> None:
     before = read_images(source, NAMES, size=4).pixels.copy()
-    (folder,) = cache.iterdir()
+    (folder,) = place.iterdir()
     os.truncate(folder / file, max(0, (folder / file).stat().st_size + change))
     assert (read_images(source, NAMES, size=4).pixels == before).all()
     assert len(decoded) == 2 * COUNT
@@ -194,9 +193,9 @@ def test_a_cache_of_a_wrong_length_is_made_again(
 
 
 @pytest.mark.parametrize("file", ["pixels", "marks"])
-def test_a_cache_of_which_a_file_is_gone_is_made_again(source: Path, cache: Path, file: str) -> None:
+def test_a_cache_of_which_a_file_is_gone_is_made_again(source: Path, place: Path, file: str) -> None:
     before = read_images(source, NAMES, size=4).pixels.copy()
-    (folder,) = cache.iterdir()
+    (folder,) = place.iterdir()
     (folder / file).unlink()
     assert (read_images(source, NAMES, size=4).pixels == before).all()
 
@@ -264,11 +263,11 @@ def test_broken_pictures_are_known_from_the_first_time_and_told_every_time(
     assert (found.pixels == np.stack([Decoder(4, (1.0, 1.0))(data) for data in good.values()])).all()
 
 
-def test_nothing_is_kept_where_too_many_are_broken_and_mended_files_are_read(tmp_path: Path, cache: Path) -> None:
+def test_nothing_is_kept_where_too_many_are_broken_and_mended_files_are_read(tmp_path: Path, place: Path) -> None:
     source = as_folder(tmp_path / "p", {"a.png": b"", "b.png": picture(1)})
     with pytest.raises(InputError, match="broken"):
         read_images(source, ["a.png", "b.png"], size=4)
-    assert [path.name for path in cache.rglob("*") if path.is_file()] == ["lock"]
+    assert [path.name for path in place.rglob("*") if path.is_file()] == ["lock"]
     as_folder(source, {"a.png": picture(2)})
     assert read_images(source, ["a.png", "b.png"], size=4).broken == ()
 

@@ -25,13 +25,9 @@ from csad.data.images import Images, ImageWarning, pixels_at, read_images, read_
 from csad.data.samples import Samples, as_float
 from csad.errors import InputError
 
+pytestmark = pytest.mark.usefixtures("cache")
+
 RED, GREEN, BLUE, WHITE = (255, 0, 0), (0, 255, 0), (0, 0, 255), (255, 255, 255)
-
-
-@pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("CSAD_CACHE", str(tmp_path / "cache"))
-    return tmp_path / "cache"
 
 
 def wanted(files: dict[str, bytes], names: list[str], size: int) -> np.ndarray:

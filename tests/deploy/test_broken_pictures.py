@@ -6,7 +6,6 @@ import io
 from pathlib import Path
 
 import numpy as np
-import pytest
 from PIL import Image
 
 import csad
@@ -26,8 +25,7 @@ def png(k: int) -> bytes:
     return stream.getvalue()
 
 
-def test_each_row_has_the_prediction_of_its_own_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CSAD_CACHE", str(tmp_path / "cache"))
+def test_each_row_has_the_prediction_of_its_own_picture(tmp_path: Path, cache: Path) -> None:
     for k in range(N):
         (tmp_path / f"{k}.png").write_bytes(png(k))
     lines = [f"{k}.png,{('dark', 'light')[k % 2]},{k // 2 % 2}" for k in range(N)]

@@ -161,8 +161,7 @@ def test_arrays_are_predicted_from_npy_and_npz(classes: Exported, tmp_path: Path
         predict_file(classes.path, tmp_path / "none.npy")
 
 
-def test_pictures_that_a_table_names_are_predicted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CSAD_CACHE", str(tmp_path / "cache"))
+def test_pictures_that_a_table_names_are_predicted(tmp_path: Path, cache: Path) -> None:
     generator = np.random.default_rng(0)
     for k in range(40):
         pixels = generator.integers(0, 60, size=(9, 9, 3)) + (180 if k % 2 else 0)

@@ -42,7 +42,7 @@ def made_up(rows: int, rng: np.random.Generator) -> list[str]:
 
 
 @pytest.fixture
-def little_adult(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def little_adult(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of made-up Adult files, 300 rows and 100; no others can be had."""
     rng = np.random.default_rng(0)
     (tmp_path / "adult").mkdir()
@@ -52,7 +52,6 @@ def little_adult(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ]
     monkeypatch.setattr(module, "FILES", {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in paths})
     monkeypatch.setattr(module, "MIRRORS", ())
-    monkeypatch.setenv("CSAD_CACHE", str(tmp_path / "cache"))
     return tmp_path
 
 

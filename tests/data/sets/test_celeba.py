@@ -35,9 +35,8 @@ from csad.registry import DATASETS
 
 
 @pytest.fixture
-def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def root(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A data folder with made-up images in CelebA's layout."""
-    monkeypatch.setenv("CSAD_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("CSAD_DATA", raising=False)
     write_celeba(tmp_path / "data" / "celeba")
     return tmp_path / "data"
@@ -262,9 +261,8 @@ def test_the_lists_at_hand_hold_the_cells_that_are_known_of_them() -> None:
     assert counts == [[6374, 4760, 1718, 123], [2384, 1611, 479, 27]]
 
 
-def test_a_net_learns_from_some_real_faces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_net_learns_from_some_real_faces(tmp_path: Path, cache: Path) -> None:
     real = root_of("CelebA", "celeba", "img_align_celeba.zip") / "celeba"
-    monkeypatch.setenv("CSAD_CACHE", str(tmp_path / "cache"))
     place = tmp_path / "celeba"
     place.mkdir()
     (place / "img_align_celeba.zip").symlink_to(real / "img_align_celeba.zip")

@@ -16,12 +16,11 @@ from csad.errors import InputError
 
 
 @pytest.fixture
-def little_mnist(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def little_mnist(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of made-up MNIST files, 300 digits to train and 50 to test; no others can be had."""
     monkeypatch.setattr(module, "TRAINING", 300)
     monkeypatch.setattr(module, "TESTING", 50)
     monkeypatch.setattr(module, "MIRRORS", ())
-    monkeypatch.setenv("CSAD_CACHE", str(tmp_path / "cache"))
     rng = np.random.default_rng(0)
     (tmp_path / "data").mkdir()
     for part, count in (("train", 300), ("t10k", 50)):

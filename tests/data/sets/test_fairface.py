@@ -42,9 +42,8 @@ def written(root: Path, lines: list[str]) -> Path:
 
 
 @pytest.fixture
-def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def root(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A data folder with made-up images."""
-    monkeypatch.setenv("CSAD_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("CSAD_DATA", raising=False)
     (tmp_path / "data" / "fairface").mkdir(parents=True)
     as_zip(tmp_path / "data" / "fairface" / "images.zip", pictures())
@@ -250,9 +249,8 @@ def test_a_file_that_is_missing_is_named_with_where_to_get_it(root: Path, file: 
         fairface(size=8, data_root=root)
 
 
-def test_some_real_faces_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_some_real_faces_are_read(tmp_path: Path, cache: Path) -> None:
     real = root_of("FairFace", "fairface", "images.zip") / "fairface"
-    monkeypatch.setenv("CSAD_CACHE", str(tmp_path / "cache"))
     (tmp_path / "fairface").mkdir()
     (tmp_path / "fairface" / "images.zip").symlink_to(real / "images.zip")
     header, *lines = (real / "labels.csv").read_text().splitlines()

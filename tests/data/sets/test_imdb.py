@@ -27,9 +27,8 @@ from csad.registry import DATASETS
 
 
 @pytest.fixture
-def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def root(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A data root with the metadata of a little WIKI, and no pictures yet."""
-    monkeypatch.setenv("CSAD_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("CSAD_DATA", raising=False)
     (tmp_path / "data" / "wiki").mkdir(parents=True)
     saved(tmp_path / "data" / "wiki" / "wiki.mat", record(*ROWS, *DROPPED))

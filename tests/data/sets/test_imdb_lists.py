@@ -16,9 +16,8 @@ from csad.errors import InputError
 
 
 @pytest.fixture
-def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def root(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A data root without anything in it."""
-    monkeypatch.setenv("CSAD_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("CSAD_DATA", raising=False)
     (tmp_path / "data").mkdir()
     return tmp_path / "data"

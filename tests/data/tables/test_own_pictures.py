@@ -34,10 +34,7 @@ COLUMNS: dict[str, list[Any]] = {
 }
 Make = Callable[..., OwnTable]
 
-
-@pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CSAD_CACHE", str(tmp_path / "cache"))
+pytestmark = pytest.mark.usefixtures("cache")
 
 
 @pytest.fixture
