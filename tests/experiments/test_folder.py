@@ -140,6 +140,18 @@ def test_resume_goes_on_with_a_run_of_the_same_settings(tmp_path: Path) -> None:
     assert contents(folder.path) == before
 
 
+def test_a_run_that_does_not_tell_how_it_holds_pixels_is_gone_on_with(tmp_path: Path) -> None:
+    """As runs of earlier times do not: that their data are the same is for the fingerprint to say."""
+    folder = Folder(tmp_path / "run")
+    folder.begin(CONFIG | {"about": {"fingerprint": "1a"}}, resume=False, force=False)
+    now = {"fingerprint": "1a", "pixels": "bytes"}
+    assert folder.begin(CONFIG | {"about": now}, resume=True, force=False) is True
+    with pytest.raises(InputError, match=r"begun with other settings \(about\.words\)"):
+        folder.begin(CONFIG | {"about": now | {"words": 2}}, resume=True, force=False)
+    with pytest.raises(InputError, match="begun with other training data"):
+        folder.begin(CONFIG | {"about": now | {"fingerprint": "1b"}}, resume=True, force=False)
+
+
 def test_resume_without_a_run_is_an_input_error_that_makes_nothing(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="holds no run to go on with: leave --resume out"):
         Folder(tmp_path / "run").begin(CONFIG, resume=True, force=False)

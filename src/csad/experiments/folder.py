@@ -177,14 +177,14 @@ class Folder:
 
     def _same(self, config: Mapping[str, Any]) -> None:
         before, now = _flat(self.read_config()), _flat(tomllib.loads(toml(dict(config))))
-        changed = sorted(key for key in before.keys() | now.keys() if before.get(key) != now.get(key))
+        changed = {key for key in before.keys() | now.keys() if before.get(key) != now.get(key)}
         if "about.fingerprint" in changed:
             raise InputError(f"{self.path} was begun with other training data: give the same, or another --out.")
+        changed -= {"about.pixels"}  # which runs of earlier times do not tell, and the fingerprint knows
         if changed:
-            raise InputError(
-                f"{self.path} was begun with other settings ({', '.join(changed)}): give the same ones to go on "
-                "with it, or another --out."
-            )
+            told = ", ".join(sorted(changed))
+            advice = "give the same ones to go on with it, or another --out"
+            raise InputError(f"{self.path} was begun with other settings ({told}): {advice}.")
 
 
 def _flat(config: Mapping[str, Any]) -> dict[str, Any]:
