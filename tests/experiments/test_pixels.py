@@ -45,7 +45,11 @@ def test_bytes_and_the_floats_that_they_become_are_predicted_alike(of_bytes: csa
     np.testing.assert_allclose(of_bytes.predict_proba(FLOATS), of_bytes.predict_proba(BYTES), atol=1e-5)
 
 
-@pytest.mark.parametrize("x", [BYTES.astype(np.float32), BYTES.astype(np.int64), FLOATS - 0.1], ids=["f", "i", "low"])
+@pytest.mark.parametrize(
+    "x",
+    [*(BYTES.astype(kind) for kind in (np.float32, np.int64, np.uint16, np.uint32)), FLOATS - 0.1],
+    ids=["floats", "int64", "uint16", "uint32", "low"],
+)
 def test_pixels_beyond_what_bytes_become_are_refused(of_bytes: csad.Run, x: np.ndarray) -> None:
     told = (
         f"x holds pixels as {str(torch.as_tensor(x).dtype).removeprefix('torch.')} from {x.min():.4g} to {x.max():.4g}"
@@ -67,8 +71,18 @@ def test_floats_that_were_trained_on_may_have_any_scale_but_that_of_bytes(of_flo
         warnings.simplefilter("error")
         of_floats.predict(FLOATS * 200)
         of_floats.predict(np.abs(FLOATS))
-    with pytest.raises(InputError, match=r"bytes .*, and this run was trained on floats: give such floats"):
-        of_floats.predict(BYTES)
+    for x, told in ((BYTES, r"bytes \(uint8\)"), (BYTES.astype(np.int16), r"whole numbers \(int16\)")):
+        with pytest.raises(InputError, match=f"{told}, and this run was trained on floats: give such floats"):
+            of_floats.predict(x)
+
+
+def test_whole_numbers_that_were_trained_on_are_no_bytes() -> None:
+    """They are seen as they are, but bytes from −1 to 1."""
+    run = trained(BYTES.astype(np.int64))
+    assert run.predict(BYTES.astype(np.int32)).shape == (60,)
+    for x in (BYTES, FLOATS):
+        with pytest.raises(InputError, match="this run was trained on whole numbers: give such whole numbers"):
+            run.predict(x)
 
 
 def test_who_sees_pixels_in_a_way_of_their_own_is_not_corrected() -> None:
