@@ -16,6 +16,7 @@ from csad.data import decoding, image_cache
 from csad.data.decoding import Decoder
 from csad.data.image_cache import ImageCache
 from csad.data.images import read_images
+from csad.data.progress import listener
 
 COUNT = 30
 NAMES = list(pictures(COUNT))
@@ -87,7 +88,7 @@ def test_pictures_that_were_decoded_in_part_or_whose_source_is_gone_are_told(
     monkeypatch.setattr(Decoder, "__call__", stops)
     with pytest.raises(KeyboardInterrupt):
         read_images(faces, NAMES, size=8)
-    assert [one["state"] for one in told()["kept"]] == ["unfinished", "source gone"]
+    assert [(one["state"], one["pictures"]) for one in told()["kept"]] == [("unfinished", 9), ("source gone", COUNT)]
 
 
 def test_what_another_csad_keeps_in_another_way_is_told_and_can_be_removed(
@@ -96,9 +97,62 @@ def test_what_another_csad_keeps_in_another_way_is_told_and_can_be_removed(
     with monkeypatch.context() as patched:
         patched.setattr(image_cache, "FORMAT", "0")
         read_images(faces, NAMES, size=8)
-    assert [one["state"] for one in told()["kept"]] == ["of another csad"]
+    assert [(one["state"], one["pictures"]) for one in told()["kept"]] == [("of another csad", None)]
     told("--remove", "*")
     assert list(place.iterdir()) == []
+
+
+@pytest.mark.parametrize("change", [{"images": -1}, {"images": 1e999}, {"shape": [3, -8, 8]}, {"shape": 3}])
+def test_words_on_a_cache_that_make_no_sense_are_those_of_another_csad(
+    faces: Path, place: Path, change: dict[str, Any]
+) -> None:
+    read_images(faces, NAMES, size=8)
+    (about,) = place.glob("*/about")
+    about.write_text(json.dumps(json.loads(about.read_text()) | change))
+    assert [one["state"] for one in told()["kept"]] == ["of another csad"]
+
+
+def test_a_source_where_nobody_may_look_is_not_called_gone(faces: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read_images(faces, NAMES, size=8)
+    look = Path.stat
+
+    def forbidden(self: Path, **options: Any) -> Any:
+        if self == faces:
+            raise PermissionError(13, "Permission denied")
+        return look(self, **options)
+
+    monkeypatch.setattr(Path, "stat", forbidden)
+    assert [one["state"] for one in told()["kept"]] == ["whole"]
+
+
+def test_caches_where_nobody_may_look_are_not_listed(
+    faces: Path, leaves: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for source in (faces, leaves):
+        read_images(source, NAMES, size=8)
+    look = Path.stat
+
+    def forbidden(self: Path, **options: Any) -> Any:
+        if self.parent.name.startswith("faces-"):
+            raise PermissionError(13, "Permission denied")
+        return look(self, **options)
+
+    monkeypatch.setattr(Path, "stat", forbidden)
+    assert [one["source"] for one in told()["kept"]] == [str(leaves)]
+
+
+def test_what_may_not_be_removed_is_told_as_that(faces: Path, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read_images(faces, NAMES, size=8)
+    (folder,) = place.iterdir()
+    before = contents(place)
+
+    def forbidden(self: Path, **_: Any) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "touch", forbidden)
+    said = refused("--remove", "*")
+    assert said == f"csad: {folder} cannot be removed (Permission denied): remove it by hand.\n"
+    assert contents(place) == before
 
 
 def test_what_is_named_is_removed_and_nothing_else(faces: Path, leaves: Path, place: Path) -> None:
@@ -145,14 +199,14 @@ def test_files_that_are_not_csads_stay(faces: Path, place: Path) -> None:
     (folder,) = place.iterdir()
     (folder / "notes.txt").write_text("mine")
     (place / "mine").mkdir()
-    (place / "mine" / "photo.png").write_bytes(b"mine")
+    (place / "mine" / "about").write_bytes(b"mine")
     assert [one["name"] for one in told()["kept"]] == [folder.name]
     told("--remove", "*")
     assert contents(place) == {
         folder.name: None,
         f"{folder.name}/notes.txt": b"mine",
         "mine": None,
-        "mine/photo.png": b"mine",
+        "mine/about": b"mine",
     }
 
 
@@ -164,9 +218,12 @@ def test_a_name_that_names_nothing_is_refused_and_nothing_removed(faces: Path, p
     assert contents(place) == before
 
 
-def test_what_another_process_is_decoding_is_not_removed(faces: Path, place: Path) -> None:
+def test_what_another_process_is_decoding_is_not_removed_nor_anything_with_it(
+    faces: Path, leaves: Path, place: Path
+) -> None:
     read_images(faces, NAMES, size=8)
-    (folder,) = place.iterdir()
+    read_images(leaves, NAMES, size=8)
+    folder = next(place.glob("leaves-*"))
     before = contents(place)
     busy, done = threading.Event(), threading.Event()
 
@@ -183,3 +240,33 @@ def test_what_another_process_is_decoding_is_not_removed(faces: Path, place: Pat
     other.join()
     assert said == f"csad: Another process is decoding images into {folder}: wait for it, or stop it.\n"
     assert contents(place) == before
+
+
+def test_who_waits_for_a_cache_that_is_removed_meanwhile_makes_it_anew(
+    faces: Path, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = read_images(faces, NAMES, size=8).pixels.copy()
+    (folder,) = place.iterdir()
+    (folder / "marks").write_bytes(bytes(COUNT))
+    waits = threading.Event()
+    found: list[Any] = []
+
+    def reads() -> None:
+        listener.set(lambda _: waits.set())  # the first that is told is that another process is waited for
+        found.append(read_images(faces, NAMES, size=8))
+
+    other = threading.Thread(target=reads)
+    discard = ImageCache.discard
+
+    def slowly(self: ImageCache) -> None:
+        if not other.is_alive():
+            other.start()
+        assert waits.wait(30)
+        discard(self)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(ImageCache, "discard", slowly)
+        told("--remove", "*")
+    other.join(60)
+    assert (found[0].pixels == before).all()
+    assert contents(folder)["pixels"] == before.tobytes()

@@ -21,24 +21,24 @@ def cache(
     remove: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME", help="Remove what is kept under that name; 'wiki-*': all that begin so, '*': all."
+            metavar="NAME", help="Remove what is kept under that name; 'photos-*': all that begin so, '*': all."
         ),
     ] = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Which decoded pictures are kept, what room they take, and how to be rid of them."""
+    from csad.data import image_cache
     from csad.data.image_cache import room
     from csad.data.images import kept_in
 
     console = Console(as_json, quiet)
     place = kept_in()
-    kept = _kept(place)
+    kept = image_cache.caches_in(place)
     gone = _named(kept, remove, place) if remove else []
     left = [one for one in kept if one not in gone]
     freed = sum(one.bytes_kept() for one in gone)
-    for one in gone:
-        one.remove()
+    image_cache.remove(gone)
     answer = {
         "folder": str(place), "bytes": sum(one.bytes_kept() for one in left), "kept": [_told(one) for one in left],
         "removed": [one.folder.name for one in gone], "freed": freed,
@@ -55,14 +55,6 @@ def cache(
         typer.echo(f"{room(sum(one.bytes_kept() for one in left))} in all. To remove some: csad cache --remove NAME")
 
     console.answer(answer, show)
-
-
-def _kept(place: Path) -> list[ImageCache]:
-    from csad.data.image_cache import ImageCache
-
-    folders = sorted(place.iterdir()) if place.is_dir() else []
-    found = [ImageCache.found(folder) for folder in folders if folder.is_dir()]
-    return [one for one in found if one.used()]
 
 
 def _named(kept: list[ImageCache], names: list[str], place: Path) -> list[ImageCache]:
@@ -82,21 +74,28 @@ def _is_called(one: ImageCache, name: str) -> bool:
 
 def _told(one: ImageCache) -> dict[str, object]:
     return {
-        "name": one.folder.name, "pictures": one.count, "bytes": one.bytes_kept(), "used": one.used(),
-        "state": _state(one), "source": one.source,
+        "name": one.folder.name, "pictures": one.decoded() if one.source else None, "bytes": one.bytes_kept(),
+        "used": one.used(), "state": _state(one), "source": one.source,
     }  # fmt: skip
 
 
 def _row(one: ImageCache) -> list[str]:
     from csad.data.image_cache import room
 
-    count, day = f"{one.count:,}" if one.source else "", date.fromtimestamp(one.used()).isoformat()
+    count, day = f"{one.decoded():,}" if one.source else "", date.fromtimestamp(one.used()).isoformat()
     return [one.folder.name, count, room(one.bytes_kept()), day, _state(one), one.source]
 
 
 def _state(one: ImageCache) -> str:
     if not one.source:
         return "of another csad"
-    if not Path(one.source).exists():
+    if _is_gone(Path(one.source)):
         return "source gone"
     return "whole" if one.is_whole() else "unfinished"
+
+
+def _is_gone(source: Path) -> bool:
+    try:
+        return not source.exists()
+    except OSError:  # nobody may look there: it may well be there
+        return False

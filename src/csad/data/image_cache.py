@@ -6,8 +6,9 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
@@ -18,6 +19,7 @@ from csad.data.progress import listener
 from csad.errors import InputError
 
 FORMAT = "2"  # of the files here and of how images become pixels: another one is another cache
+NAME = re.compile(r".*-\d+px-[0-9a-f]{16}", re.DOTALL)  # of a folder: what holds others is none of ours
 LOCK = "lock"  # the file that one process at a time holds
 WAITS, KEPT, BROKEN = 0, 1, 2  # what is known of an image
 
@@ -55,9 +57,10 @@ class ImageCache:
         """That of a folder, as ``about`` tells of it; without a source where nothing does, or in another format."""
         try:
             told = json.loads((folder / "about").read_text(encoding="utf-8"))
-            if told["format"] == FORMAT:
-                return cls(folder, int(told["images"]), tuple(map(int, told["shape"])), str(told["source"]))
-        except (OSError, ValueError, KeyError, TypeError):
+            count, shape = int(told["images"]), tuple(map(int, told["shape"]))
+            if told["format"] == FORMAT and min(count, *shape) > 0:
+                return cls(folder, count, shape, str(told["source"]))
+        except (OSError, ValueError, KeyError, TypeError, OverflowError):
             pass
         return cls(folder, 0, (0,))
 
@@ -66,6 +69,10 @@ class ImageCache:
         if _length(self._marks) != self.count:
             return np.zeros(self.count, dtype=np.uint8)
         return np.fromfile(self._marks, dtype=np.uint8)
+
+    def decoded(self) -> int:
+        """How many of them have pixels so far."""
+        return int((self.marks() == KEPT).sum())
 
     def is_whole(self) -> bool:
         """Whether every image is known, and the pixels are all there."""
@@ -78,14 +85,13 @@ class ImageCache:
         return np.memmap(self._pixels, dtype=np.uint8, mode="c").reshape(-1, *self.shape)
 
     @contextlib.contextmanager
-    def locked(self, *, wait: bool = True) -> Iterator[None]:
-        """While this lasts no other process writes here; what goes wrong with the disk is told as an input error.
+    def locked(self) -> Iterator[None]:
+        """While this lasts no other process writes here: one that does is waited for.
 
-        Where another one does, it is waited for, or that is an error.
+        What goes wrong with the disk is told as an input error.
         """
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            with _lock(self.folder, wait):
+            with _lock(self.folder, wait=True):
                 yield
         except (OSError, NotImplementedError) as error:  # the latter from a disk that cannot lock files
             raise self._useless(getattr(error, "strerror", None) or str(error)) from error
@@ -126,27 +132,16 @@ class ImageCache:
         for path in self._files():
             path.unlink(missing_ok=True)
 
-    def remove(self) -> None:
-        """Nothing is kept, nor the folder, if it holds nothing else; an error while another process writes there."""
-        with self.locked(wait=False):
-            try:
-                self.discard()
-                (self.folder / LOCK).unlink(missing_ok=True)
-            except OSError as error:
-                raise InputError(f"{self.folder} cannot be removed ({error.strerror}): remove it by hand.") from error
-            with contextlib.suppress(OSError):
-                self.folder.rmdir()
-
     def bytes_kept(self) -> int:
         """What it takes of the disk; of files that are yet to be filled, what is filled of them."""
         return sum(_taken(path) for path in self._files())
 
     def used(self) -> float:
         """When it was last written, or its pixels read, in seconds since 1970; 0 where it holds nothing."""
-        facts = {path: path.stat() for path in self._files() if path.exists()}
-        times = [each.st_mtime for each in facts.values()]
-        if self._pixels in facts:  # to list what is kept reads the other files, and is no use of it
-            times.append(facts[self._pixels].st_atime)
+        facts = {path: _facts(path) for path in self._files()}
+        times = [each.st_mtime for each in facts.values() if each]
+        if pixels := facts[self._pixels]:  # to list what is kept reads the other files, and is no use of it
+            times.append(pixels.st_atime)
         return max(times, default=0.0)
 
     def _files(self) -> tuple[Path, ...]:
@@ -162,6 +157,38 @@ class ImageCache:
             f"Decoded images cannot be kept in {self.folder} ({reason}): set CSAD_CACHE to a folder with room, "
             "or remove what is no longer needed: csad cache."
         )
+
+
+def caches_in(place: Path) -> list[ImageCache]:
+    """All that hold anything, by name."""
+    folders = sorted(place.iterdir()) if place.is_dir() else []
+    found = [ImageCache.found(folder) for folder in folders if NAME.fullmatch(folder.name) and folder.is_dir()]
+    return [one for one in found if one.used()]
+
+
+def remove(caches: Sequence[ImageCache]) -> None:
+    """Nothing is kept of them, nor their folders, where those hold nothing else.
+
+    It is an error while another process writes into one of them, and then all of them stay.
+    """
+    with contextlib.ExitStack() as held:
+        for one in caches:
+            with _removing(one):
+                held.enter_context(_lock(one.folder, wait=False))
+        for one in caches:
+            with _removing(one):
+                one.discard()
+                (one.folder / LOCK).unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                one.folder.rmdir()
+
+
+@contextlib.contextmanager
+def _removing(cache: ImageCache) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{cache.folder} cannot be removed ({error.strerror}): remove it by hand.") from error
 
 
 class Writer:
@@ -188,33 +215,49 @@ class Writer:
 
 @contextlib.contextmanager
 def _lock(folder: Path, wait: bool) -> Iterator[None]:
+    """Held by one process at a time: another one is waited for, or is an error."""
     from filelock import FileLock, Timeout  # comes with torch
 
     lock = FileLock(folder / LOCK)
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        if not wait:
-            raise InputError(f"Another process is decoding images into {folder}: wait for it, or stop it.") from None
-        listener.get()(f"Another process is decoding the same images into {folder}: waiting for it.")
-        lock.acquire()
+    while True:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / LOCK).touch()
+        before = _facts(folder / LOCK)
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            if not wait:
+                told = f"Another process is decoding images into {folder}: wait for it, or stop it."
+                raise InputError(told) from None
+            listener.get()(f"Another process is decoding the same images into {folder}: waiting for it.")
+            with contextlib.suppress(FileNotFoundError):  # who held it removed all that was kept here
+                lock.acquire()
+        now = _facts(folder / LOCK)
+        if before and now and before.st_ino == now.st_ino:
+            break
+        lock.release()  # if at all, that of a file that is gone
     try:
         yield
     finally:
         lock.release()
 
 
-def _length(path: Path) -> int:
+def _facts(path: Path) -> os.stat_result | None:
+    """What the system tells of a file; of one that is not there, or nobody may look at, nothing."""
     try:
-        return path.stat().st_size
+        return path.stat()
     except OSError:
-        return -1
+        return None
+
+
+def _length(path: Path) -> int:
+    facts = _facts(path)
+    return facts.st_size if facts else -1
 
 
 def _taken(path: Path) -> int:
     """Bytes on the disk: of a file with holes less than its length."""
-    try:
-        stat = path.stat()
-    except OSError:
+    facts = _facts(path)
+    if not facts:
         return 0
-    return min(stat.st_size, 512 * stat.st_blocks) if hasattr(stat, "st_blocks") else stat.st_size
+    return min(facts.st_size, 512 * facts.st_blocks) if hasattr(facts, "st_blocks") else facts.st_size
