@@ -121,6 +121,29 @@ def test_a_zip_that_is_whole_but_cannot_be_read_is_not_called_broken(
         taps.read("12")
 
 
+def test_a_zip_with_a_damaged_name_is_told(tmp_path: Path) -> None:
+    source = as_zip(tmp_path / "some.zip", {"größe.png": b"1", "a.csv": b"2"})
+    whole = source.read_bytes()
+    at = whole.rindex("größe".encode())
+    listed = whole.rindex(b"PK\x01\x02", 0, at)
+    nameless = bytearray(whole)
+    struct.pack_into("<H", nameless, listed + 28, 0)  # the length of the name, which is taken for something else then
+    struct.pack_into("<H", nameless, listed + 30, struct.unpack_from("<H", whole, listed + 28)[0])
+    for damaged in (whole[: at + 2] + b"\xff" + whole[at + 3 :], bytes(nameless)):
+        source.write_bytes(damaged)
+        with pytest.raises(InputError, match=r"some\.zip is cut short or not what its name says .*: download it again"):
+            read_first(source, ["a.csv"])
+
+
+@pytest.mark.parametrize("cut", [1024, 1024 + 100])
+def test_a_tar_gz_of_a_tar_that_was_cut_is_not_taken_for_a_smaller_one(tmp_path: Path, cut: int) -> None:
+    """As what gzip makes of the words of a tar that was stopped: its checksum is right."""
+    whole = stored(".tar", tmp_path, {"a.txt": b"words", "b.txt": b"more"}).read_bytes()
+    (tmp_path / "cut.tar.gz").write_bytes(gzip.compress(whole[:cut]))
+    with pytest.raises(InputError, match=r"cut\.tar\.gz is cut short .*end marker is missing.*: download it again\.$"):
+        read_first(tmp_path / "cut.tar.gz", ["b.txt"])
+
+
 @pytest.mark.parametrize("cut", [0, 1, 8])
 def test_a_tar_gz_that_was_cut_or_damaged_anywhere_is_told(tmp_path: Path, cut: int) -> None:
     """Without its last bytes, the checksum and the length, or with a byte in a file that became another one."""

@@ -14,8 +14,12 @@ from typing import Protocol
 
 from csad.errors import InputError, is_of_system, unreadable
 
-# What an archive may fail with; the last where a .zip says that it holds not a file but what changed in one.
-BROKEN = (OSError, EOFError, zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, NotImplementedError)
+# What an archive may fail with: of a .zip, NotImplementedError where it says that it holds not a file but what changed
+# in one, and the last two where a name in it was damaged.
+BROKEN = (
+    OSError, EOFError, zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, NotImplementedError,
+    UnicodeDecodeError, IndexError,
+)  # fmt: skip
 MOST_BYTES = 2**28  # no image that anyone trains on is larger, and a small archive can hold what fills all memory
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
 ENCRYPTED = 1  # the bit that says so
@@ -149,7 +153,10 @@ class _Zip:
     def __init__(self, opened: zipfile.ZipFile, source: Path) -> None:
         self._opened = opened
         self._source = source
-        self.files = {info.filename: info for info in opened.infolist() if not info.is_dir()}
+        try:
+            self.files = {info.filename: info for info in opened.infolist() if not info.is_dir()}
+        except BROKEN as error:
+            raise _unreadable(source, error) from error
 
     def holds(self, name: str) -> bool:
         return name in self.files
@@ -169,17 +176,22 @@ class _Tar:
     def __init__(self, opened: tarfile.TarFile, source: Path) -> None:
         self._opened = opened
         self._source = source
+        self._is_packed = source.suffix.lower() != ".tar"
         try:
             self.files = {member.name.removeprefix("./"): member for member in self._regular()}
-            if source.suffix.lower() != ".tar":
-                self._read_on()
-            elif not self._ends():
+            if not self._ends():
                 raise EOFError("its end marker is missing")
+            if self._is_packed:
+                self._read_on()
         except BROKEN as error:
             raise _unreadable(source, error) from error
 
     def _ends(self) -> bool:
         """Whether a block of zeros follows the last file, as in every whole .tar."""
+        if self._is_packed:
+            # To look at it again would unpack all once more: that a block was read is enough, since gzip checks it.
+            assert self._opened.fileobj
+            return self._opened.fileobj.tell() == self._opened.offset + tarfile.BLOCKSIZE
         with self._source.open("rb") as stream:
             stream.seek(self._opened.offset)
             return stream.read(tarfile.BLOCKSIZE) == bytes(tarfile.BLOCKSIZE)
