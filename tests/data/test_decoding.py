@@ -76,6 +76,24 @@ def test_greys_of_sixteen_bits_become_those_of_eight(tmp_path: Path, kind: str, 
     assert (found == expected).all()
 
 
+def test_a_tiff_tells_how_many_bits_its_greys_have_and_whether_0_is_white(tmp_path: Path) -> None:
+    greys = np.tile([0, 1000, 2000, 4095], (4, 1))
+    packed = b"".join(bytes((a >> 4, (a & 15) << 4 | b >> 8, b & 255)) for a, b in greys.reshape(-1, 2).tolist())
+    whole = (greys * 16).astype("<u2").tobytes()
+    files = {"12 bits": tiff(packed, 4, 12, 1), "16": tiff(whole, 4, 16, 1), "inverted": tiff(whole, 4, 16, 0)}
+    deep, plain, inverted = read_images(as_folder(tmp_path / "p", files), list(files), size=4).pixels[:, 0, 0]
+    assert deep.tolist() == [0, 62, 125, 255]
+    assert plain.tolist() == [0, 62, 125, 255]
+    assert inverted.tolist() == [255, 193, 130, 0]
+
+
+def tiff(greys: bytes, side: int, bits: int, photometric: int) -> bytes:
+    """A file of side × side greys, in one strip: Pillow writes none of 12 bits."""
+    facts = {256: side, 257: side, 258: bits, 259: 1, 262: photometric, 273: 122, 277: 1, 278: side, 279: len(greys)}
+    entries = b"".join(struct.pack("<HHIHH", key, 3, 1, value, 0) for key, value in facts.items())
+    return b"II*\0\x08\0\0\0" + struct.pack("<H", len(facts)) + entries + bytes(4) + greys
+
+
 @pytest.mark.parametrize(
     ("greys", "said"),
     [

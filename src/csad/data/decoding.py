@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import os
 import warnings
@@ -28,7 +29,7 @@ TURNS = {
     2: "FLIP_LEFT_RIGHT", 3: "ROTATE_180", 4: "FLIP_TOP_BOTTOM", 5: "TRANSPOSE", 6: "ROTATE_270", 7: "TRANSVERSE",
     8: "ROTATE_90",
 }  # fmt: skip
-WHITE = 2**16 - 1  # of greys of 16 bits
+BITS, PHOTOMETRIC, WHITE_IS_ZERO = 0x0102, 0x0106, 0  # what a TIFF tells of its greys
 PIECE = 2**26  # bytes of pixels, at most, between two times that all is saved
 MOST_AT_ONCE = 1024  # images, likewise
 FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "GIF", "TIFF", "PPM")  # of what Pillow knows, some would start other programs
@@ -46,7 +47,8 @@ class Decoder:
         from PIL import Image
 
         with Image.open(io.BytesIO(data), formats=FORMATS) as stored:
-            image = in_bytes(upright(stored))
+            stored.load()  # here, because a broken image must not pass for one with broken facts beside it
+            image = upright(in_bytes(stored), stored)
             (width, height), (across, down) = image.size, self.crop
             left, top = width * (1 - across) / 2, height * (1 - down) / 2
             box = (left, top, width - left, height - top)
@@ -55,13 +57,12 @@ class Decoder:
         return np.ascontiguousarray(np.asarray(small).transpose(2, 0, 1))
 
 
-def upright(image: Image.Image) -> Image.Image:
+def upright(image: Image.Image, stored: Image.Image) -> Image.Image:
     """The image as viewers show it: cameras store it as it fell on the chip, and beside it which side is up."""
     from PIL import Image
 
-    image.load()  # here, because a broken image must not pass for one with broken facts beside it
     try:
-        told = image.getexif().get(ORIENTATION)
+        told = stored.getexif().get(ORIENTATION)
     except MemoryError:
         raise
     except Exception:  # whatever Pillow makes of facts that are none
@@ -78,10 +79,25 @@ def in_bytes(image: Image.Image) -> Image.Image:
         raise InputError("its pixels are real numbers, of which nobody says what is white: save it with 8 or 16 bits")
     if not image.mode.startswith("I"):
         return image
-    greys = np.asarray(image).astype(np.int64)
-    if greys.min() < 0 or greys.max() > WHITE:
-        raise InputError(f"its greys go from {greys.min()} to {greys.max()}, beyond 16 bits: save it with 8 or 16 bits")
-    return Image.fromarray(np.rint(greys * (255 / WHITE)).astype(np.uint8))
+    greys = np.asarray(image)
+    bits, is_inverted = _facts_of_greys(image)
+    low, high = int(greys.min()), int(greys.max())
+    if low < 0 or high >= 2**bits:
+        raise InputError(f"its greys go from {low} to {high}, beyond {bits} bits: save it with 8 or 16 bits")
+    return Image.fromarray(_bytes_of(bits, is_inverted)[greys])
+
+
+def _facts_of_greys(image: Image.Image) -> tuple[int, bool]:
+    """How many bits are behind greys of more than 8, and whether 0 is white: a TIFF tells, of others Pillow knows."""
+    told = getattr(image, "tag_v2", {}) if image.mode != "I" else {}
+    return int(told.get(BITS, (16,))[0]), told.get(PHOTOMETRIC) == WHITE_IS_ZERO
+
+
+@functools.cache
+def _bytes_of(bits: int, is_inverted: bool) -> NDArray[np.uint8]:
+    """The byte of each grey: a table takes less memory than to reckon with the greys of a large picture."""
+    table: NDArray[np.uint8] = np.rint(np.arange(2**bits) * (255 / (2**bits - 1))).astype(np.uint8)
+    return table[::-1] if is_inverted else table
 
 
 def decode_all(
