@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import subprocess
 import sys
 import warnings
@@ -43,6 +44,12 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
 def test_the_version_is_told() -> None:
     result = typed("--version")
     assert (result.exit_code, result.stdout) == (0, f"csad {csad.__version__}\n")
+
+
+def test_a_terminal_that_lacks_a_letter_is_shown_all_others() -> None:
+    done = python("-m", "csad", "train", "--help", env=os.environ | {"PYTHONIOENCODING": "ascii", "COLUMNS": "70"})
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Train a method" in done.stdout
 
 
 def test_methods_are_listed_as_one_json_object() -> None:

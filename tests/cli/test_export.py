@@ -38,6 +38,7 @@ def test_a_run_is_exported_in_each_format_and_predicts_the_same(trained: Path, t
         assert found["compared"].pop("difference") <= 1e-4
         assert found == {
             "run": str(trained), "file": str(out), "format": format_, "bytes": found["bytes"], "weights": 2722,
+            "finished": True,
             "task": "toy-table", "method": "csad", "classes": ["no", "yes"],
             "input": {"shape": [8], "dtype": "float32"}, "preparation": False,
             "compared": {"rows": 32, "source": "the test split of toy-table", "limit": 1e-4},
@@ -64,12 +65,15 @@ def test_a_run_that_is_not_finished_is_exported_as_it_stands_and_that_is_told(tr
     result = typed("export", str(tmp_path / "run"), "--format", "safetensors")
     assert result.exit_code == 0
     assert result.stderr == "The run is not finished: the file is made of its last checkpoint.\n"
+    as_json = typed("export", str(tmp_path / "run"), "--format", "safetensors", "--force", "--json", "--quiet")
+    assert (as_json.stderr, json.loads(as_json.stdout)["finished"]) == ("", False)
 
 
 def test_onnx_in_the_run_folder_is_the_default(trained: Path) -> None:
     result = typed("export", str(trained), "--json")
     assert result.exit_code == 0
-    assert json.loads(result.stdout)["file"] == str(trained / "model.onnx")
+    told = json.loads(result.stdout)
+    assert (told["file"], told["finished"]) == (str(trained / "model.onnx"), True)
     again = typed("export", str(trained), "--json")
     assert again.exit_code == 2
     assert "model.onnx exists: give --force" in again.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 
 import typer
@@ -11,6 +12,9 @@ from csad.cli.app import app
 
 def main() -> None:
     """Runs the command that the user typed; a slip of the command line itself is told in one sentence, too."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal may lack a letter, and a file's name be no text
+            stream.reconfigure(errors="replace")
     words = sys.argv[1:] or ["--help"]
     try:
         code = typer.main.get_command(app).main(words, prog_name="csad", standalone_mode=False)

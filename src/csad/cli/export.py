@@ -50,7 +50,8 @@ def export(
     made = export_run(found, place, chosen, dataset=dataset, pixels=pixels, force=force)
     answer = {
         "run": str(run), "file": str(made.path), "format": made.format, "bytes": made.path.stat().st_size,
-        "weights": made.weights, **{key: made.about[key] for key in ("task", "method", "classes", "input")},
+        "weights": made.weights, "finished": bool(found.result),
+        **{key: made.about[key] for key in ("task", "method", "classes", "input")},
         "preparation": made.about["preparation"] is not None,
         "compared": {"rows": made.rows, "source": made.source, "difference": made.difference, "limit": LIMIT},
     }  # fmt: skip
