@@ -141,17 +141,21 @@ def test_caches_where_nobody_may_look_are_not_listed(
     assert [one["source"] for one in told()["kept"]] == [str(leaves)]
 
 
-def test_what_may_not_be_removed_is_told_as_that(faces: Path, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("error", [PermissionError(13, "no rights"), NotImplementedError("no rights")])
+def test_what_may_not_be_removed_is_told_as_that(
+    faces: Path, place: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    """Nor a cache on a disk that cannot lock files, the second of these."""
     read_images(faces, NAMES, size=8)
     (folder,) = place.iterdir()
     before = contents(place)
 
     def forbidden(self: Path, **_: Any) -> None:
-        raise PermissionError(13, "Permission denied")
+        raise error
 
     monkeypatch.setattr(Path, "touch", forbidden)
     said = refused("--remove", "*")
-    assert said == f"csad: {folder} cannot be removed (Permission denied): remove it by hand.\n"
+    assert said == f"csad: {folder} cannot be removed (no rights): remove it by hand.\n"
     assert contents(place) == before
 
 

@@ -130,6 +130,17 @@ def test_a_picture_stands_as_its_camera_was_held(tmp_path: Path, orientation: in
     assert beside_upright(tmp_path, stream.getvalue())
 
 
+def test_greys_of_sixteen_bits_stand_as_their_camera_was_held_too(tmp_path: Path) -> None:
+    greys = np.arange(16, dtype=np.uint16).reshape(4, 4) * 257
+    exif = Image.Exif()
+    exif[0x0112] = 6  # a quarter to the right makes it upright
+    stream = io.BytesIO()
+    Image.fromarray(np.rot90(greys).copy()).save(stream, "PNG", exif=exif)
+    folder = as_folder(tmp_path / "pictures", {"held.png": stream.getvalue()})
+    (found,) = read_images(folder, ["held.png"], size=4).pixels
+    assert found[0].tolist() == np.arange(16).reshape(4, 4).tolist()
+
+
 # Facts beside which side is up that Pillow cannot write again, as a tag, its type, how many and its bytes: a resolution
 # in words, a unit beyond 16 bits, a placing in words.
 @pytest.mark.parametrize(

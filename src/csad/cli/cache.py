@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -29,7 +29,6 @@ def cache(
 ) -> None:
     """Which decoded pictures are kept, what room they take, and how to be rid of them."""
     from csad.data import image_cache
-    from csad.data.image_cache import room
     from csad.data.images import kept_in
 
     console = Console(as_json, quiet)
@@ -39,20 +38,19 @@ def cache(
     left = [one for one in kept if one not in gone]
     freed = sum(one.bytes_kept() for one in gone)
     image_cache.remove(gone)
-    answer = {
-        "folder": str(place), "bytes": sum(one.bytes_kept() for one in left), "kept": [_told(one) for one in left],
-        "removed": [one.folder.name for one in gone], "freed": freed,
-    }  # fmt: skip
+    total, told = sum(one.bytes_kept() for one in left), [_told(one) for one in left]
+    removed = [one.folder.name for one in gone]
+    answer = {"folder": str(place), "bytes": total, "kept": told, "removed": removed, "freed": freed}
 
     def show() -> None:
-        if gone:
-            typer.echo(f"Removed: {', '.join(one.folder.name for one in gone)} ({room(freed)}).")
-        if not left:
+        if removed:
+            typer.echo(f"Removed: {', '.join(removed)} ({image_cache.room(freed)}).")
+        if not told:
             typer.echo(f"No decoded pictures are kept in {place}.")
             return
-        rows = [_row(one) for one in left]
-        console.table(f"Decoded pictures in {place}", ["name", "pictures", "size", "last used", "state", "from"], rows)
-        typer.echo(f"{room(sum(one.bytes_kept() for one in left))} in all. To remove some: csad cache --remove NAME")
+        columns = ["name", "pictures", "size", "last used", "state", "from"]
+        console.table(f"Decoded pictures in {place}", columns, [_row(one) for one in told])
+        typer.echo(f"{image_cache.room(total)} in all. To remove some: csad cache --remove NAME")
 
     console.answer(answer, show)
 
@@ -72,18 +70,19 @@ def _is_called(one: ImageCache, name: str) -> bool:
     return own == name or fnmatchcase(own, name)  # its own name may hold [ and ], which stand for others
 
 
-def _told(one: ImageCache) -> dict[str, object]:
+def _told(one: ImageCache) -> dict[str, Any]:
     return {
         "name": one.folder.name, "pictures": one.decoded() if one.source else None, "bytes": one.bytes_kept(),
         "used": one.used(), "state": _state(one), "source": one.source,
     }  # fmt: skip
 
 
-def _row(one: ImageCache) -> list[str]:
+def _row(told: dict[str, Any]) -> list[str]:
     from csad.data.image_cache import room
 
-    count, day = f"{one.decoded():,}" if one.source else "", date.fromtimestamp(one.used()).isoformat()
-    return [one.folder.name, count, room(one.bytes_kept()), day, _state(one), one.source]
+    count = "" if told["pictures"] is None else f"{told['pictures']:,}"
+    day = date.fromtimestamp(told["used"]).isoformat()
+    return [told["name"], count, room(told["bytes"]), day, told["state"], told["source"]]
 
 
 def _state(one: ImageCache) -> str:

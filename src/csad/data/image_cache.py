@@ -22,6 +22,7 @@ FORMAT = "2"  # of the files here and of how images become pixels: another one i
 NAME = re.compile(r".*-\d+px-[0-9a-f]{16}", re.DOTALL)  # of a folder: what holds others is none of ours
 LOCK = "lock"  # the file that one process at a time holds
 WAITS, KEPT, BROKEN = 0, 1, 2  # what is known of an image
+OF_DISK = (OSError, NotImplementedError)  # the latter from a disk that cannot lock files
 
 
 def fingerprint(*words: str) -> str:
@@ -93,8 +94,8 @@ class ImageCache:
         try:
             with _lock(self.folder, wait=True):
                 yield
-        except (OSError, NotImplementedError) as error:  # the latter from a disk that cannot lock files
-            raise self._useless(getattr(error, "strerror", None) or str(error)) from error
+        except OF_DISK as error:
+            raise self._useless(_reason(error)) from error
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[Writer]:
@@ -187,8 +188,12 @@ def remove(caches: Sequence[ImageCache]) -> None:
 def _removing(cache: ImageCache) -> Iterator[None]:
     try:
         yield
-    except OSError as error:
-        raise InputError(f"{cache.folder} cannot be removed ({error.strerror}): remove it by hand.") from error
+    except OF_DISK as error:
+        raise InputError(f"{cache.folder} cannot be removed ({_reason(error)}): remove it by hand.") from error
+
+
+def _reason(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error)
 
 
 class Writer:
