@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from csad.data.copies import copies_of_classes
 from csad.data.labels import encoded_biases, usual_names
 from csad.data.pairs import Related
 from csad.data.samples import UNKNOWN, Classes, Dataset, Samples, Task, local
@@ -60,13 +61,6 @@ def dataset_of(
 
 def told_by_bias(x: Array, b: Whole) -> list[tuple[int, int]]:
     """(column of x, column of b) wherever x varies, yet never among rows of the same bias: x tells nothing else."""
-    found: list[tuple[int, int]] = []
-    for k, labels in enumerate(b.T if x.ndim == 2 else ()):
-        known = labels != UNKNOWN
-        values, first, which = np.unique(labels[known], return_index=True, return_inverse=True)
-        if len(values) < 2 or len(values) * 2 > len(which):
-            continue  # what hardly comes twice is told by anything
-        rows = x[known]
-        alike = (rows == rows[first][which]).all(0) & (rows != rows[0]).any(0)
-        found += [(int(column), k) for column in np.flatnonzero(alike)]
-    return found
+    if x.ndim != 2:
+        return []
+    return [(int(column), k) for k, labels in enumerate(b.T) for column in np.flatnonzero(copies_of_classes(x, labels))]

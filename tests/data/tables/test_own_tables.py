@@ -182,7 +182,45 @@ def test_a_bias_that_says_the_target_in_every_training_row_is_told(make: Make) -
 
 def test_a_bias_that_is_known_of_one_target_alone_decides_nothing(make: Make) -> None:
     town = [("Rome", "Oslo")[k // 2 % 2] if COLUMNS["income"][k] == "high" else "" for k in ROW]
-    assert make({"town": town}, bias=("town",)).notices == ()
+    assert make({"town": town}, bias=("town",), drop=("fold", "who", "pay", "gender")).notices == ()
+
+
+GENDER, AGE = COLUMNS["gender"], COLUMNS["age"]
+OF_GENDER, OF_AGE = (
+    "bias 'gender' and nothing else: leave it out (drop copy), or",
+    "bias 'age' and hardly anything else",
+)
+BINS: dict[str, Any] = {"bias": ("age",), "bins": {"age": (40,)}}
+WIDTHS: dict[str, Any] = {"bias": ("age",), "widths": {"age": 5}}
+PAY: dict[str, Any] = {"target": "pay", "drop": ("fold", "who", "income")}
+
+
+@pytest.mark.parametrize(
+    ("column", "settings", "told"),
+    [
+        ([{"f": "2", "m": "1"}[g] for g in GENDER], {}, [OF_GENDER]),
+        ([g if k % 9 else "" for k, g in enumerate(GENDER)], {}, [OF_GENDER]),
+        ([2000 - age for age in AGE], BINS, [OF_AGE]),
+        ([round(age * 12 / 11) for age in AGE], WIDTHS, [OF_AGE]),
+        ([word == "high" for word in COLUMNS["income"]], {}, ["target 'income' and nothing else: leave it out"]),
+        ([pay / 7 for pay in COLUMNS["pay"]], PAY, ["target 'pay' and hardly anything else: leave it out"]),
+        ([f"{g}{k % 2}" for k, g in enumerate(GENDER)], {}, []),
+        ([g if k else "fm".replace(g, "") for k, g in enumerate(GENDER)], {}, []),
+        ([g if k % 3 == 0 else "" for k, g in enumerate(GENDER)], {}, []),
+        ([age + k % 5 for k, age in enumerate(AGE)], BINS, []),
+    ],
+)
+def test_an_input_that_says_a_label_over_again_is_told(
+    make: Make, column: list[Any], settings: dict[str, Any], told: list[str]
+) -> None:
+    notices = [notice for notice in make({"copy": column}, **settings).notices if "'copy' tells" in notice]
+    assert len(notices) == len(told)
+    for notice, words in zip(notices, told, strict=True):
+        assert words in notice
+
+
+def test_a_bias_that_is_asked_to_be_an_input_is_no_news(make: Make) -> None:
+    assert make(keep_bias_in_x=True).notices == ()
 
 
 def test_the_seed_decides_who_is_tested(make: Make) -> None:

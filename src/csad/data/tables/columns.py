@@ -151,16 +151,18 @@ def number_name(value: float) -> str:
     return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(float(value))
 
 
+def values_of(column: Column) -> NDArray[Any]:
+    """A value for each row, equal where the cells are; where one is missing it says nothing."""
+    if isinstance(column, Numbers):
+        return column.values
+    if isinstance(column, Dates):
+        return column.days[column.format]
+    return column.codes if isinstance(column, Words) else column.keys
+
+
 def keys_of(column: Column) -> Whole:
     """A number for each row, equal where the values are, counted in the order in which they first come."""
-    values: NDArray[Any]
-    if isinstance(column, Numbers):
-        values = column.values
-    elif isinstance(column, Dates):
-        values = column.days[column.format]
-    else:
-        values = column.codes if isinstance(column, Words) else column.keys
-    _, first, place = np.unique(values, return_index=True, return_inverse=True)
+    _, first, place = np.unique(values_of(column), return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first))[place.reshape(-1)].astype(np.int64)
 
 

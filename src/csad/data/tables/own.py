@@ -12,6 +12,7 @@ from csad.data.tables.labelled import read_labelled
 from csad.data.tables.made import Made, by_columns, owned
 from csad.data.tables.owned import OwnTable
 from csad.data.tables.roles import Roles, names_of
+from csad.data.tables.told import copy_notices
 
 
 def from_table(
@@ -45,7 +46,9 @@ def from_table(
     fitted = fit_inputs(found.table, inputs, found.rows[found.parts["train"]])
     preparation = replace(fitted.preparation, target=found.target_unit())
     splits, task = by_columns(found, preparation, (len(preparation.names()),))
-    return owned(found, Made(preparation, splits, task, fitted.fates, fitted.notices))
+    used = [column.column for column in preparation.columns]
+    copies = copy_notices(found.table, used, [found.y, *found.b], found.rows)
+    return owned(found, Made(preparation, splits, task, fitted.fates, [*fitted.notices, *copies]))
 
 
 table_from_settings = by_settings(from_table)

@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from csad.data.copies import copies_of_classes, is_copy_of_numbers
 from csad.data.samples import Classes
-from csad.data.tables.columns import Table, Whole, shown
+from csad.data.tables.columns import Column, Numbers, Table, Whole, shown, values_of
 from csad.data.tables.inputs import Fate, kind_of
 from csad.data.tables.labels import Label
 from csad.data.tables.roles import Roles
@@ -79,3 +80,34 @@ def _decides(bias: Whole, target: Whole) -> bool:
     known = bias >= 0
     pairs = np.unique(np.stack([bias[known], target[known]]), axis=1)
     return len(np.unique(pairs[0])) == pairs.shape[1] and len(np.unique(pairs[1])) > 1
+
+
+def copy_notices(table: Table, inputs: Sequence[str], labels: Sequence[Label], rows: Whole) -> list[str]:
+    """A sentence for each input that says the target, the first of ``labels``, or a bias over again.
+
+    ``rows`` are those whose target is known, from which the labels were made.
+    """
+    y, *biases = labels
+    found = []
+    for name in inputs:
+        column = table[name].take(rows)
+        for bias in biases:
+            if name != bias.name and (else_ := _else_told(column, bias, table[bias.name].take(rows))):
+                advice = f"leave it out (drop {name}), or the model is handed what it should unlearn"
+                found.append(f"Column '{name}' tells the bias '{bias.name}' and {else_}: {advice}.")
+        if else_ := _else_told(column, y, table[y.name].take(rows)):
+            advice = f"leave it out (drop {name}), unless it is known whenever the model is to answer"
+            found.append(f"Column '{name}' tells the target '{y.name}' and {else_}: {advice}.")
+    return found
+
+
+def _else_told(column: Column, label: Label, source: Column) -> str:
+    """What else an input tells that says a label, or the column it was made of, over again; empty of any other."""
+    known = ~column.missing()
+    if 2 * known.sum() < len(known):
+        return ""
+    if isinstance(label.kind, Classes) and copies_of_classes(values_of(column)[known, None], label.values[known])[0]:
+        return "nothing else"
+    if isinstance(column, Numbers) and isinstance(source, Numbers) and is_copy_of_numbers(column.values, source.values):
+        return "hardly anything else"
+    return ""
