@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pooch
 import pytest
-from commands import SHORT, contents
+from commands import SHORT, contents, typed
 from typer.testing import CliRunner
 
 from csad.cli import app
@@ -304,3 +304,24 @@ def test_a_slip_of_the_command_line_itself_is_one_sentence_too(words: list[str])
     assert done.returncode == 2
     assert done.stdout == ""
     assert re.fullmatch(r"csad: .+ See csad --help\.\n", done.stderr)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["train", "digits", "--seed", "0", "--seed=1"], "--seed is given 2 times"),
+        (["train", "own.csv", "--target", "a", "--target", "b", "--target", "c"], "--target is given 3 times"),
+        (["predict", "run", "own.csv", "--out", "a", "--out", "b"], "--out is given 2 times"),
+        (["reproduce", "digits", "--seeds", "1", "--seeds", "2"], "--seeds is given 2 times"),
+    ],
+)
+def test_an_option_of_one_value_that_is_given_twice_is_refused(words: list[str], told: str) -> None:
+    result = typed(*words)
+    assert result.exit_code == 2
+    assert f"{told}, but takes one value: give it once." in " ".join(result.stderr.replace("│", " ").split())
+
+
+def test_options_of_several_values_and_switches_may_be_given_again(folder: Path) -> None:
+    words = ["--set", "data.rows=64", "--set", "train.batch_size=16", "-q", "--quiet", *SHORT]
+    assert typed("train", "toy-table", *words, "--out", "new").exit_code == 0
+    assert (folder / "new" / "result.json").exists()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,6 +16,7 @@ from csad.cli.cache import cache
 from csad.cli.completion import lists
 from csad.cli.console import Console, one_sentence
 from csad.cli.export import export
+from csad.cli.once import Once
 from csad.cli.options import DataRoot, Device, Folder, Json, Quiet, seeds_of
 from csad.cli.predict import predict
 from csad.cli.report import report
@@ -28,6 +30,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
+command = partial(app.command, cls=Once)
 
 
 def _version(wanted: bool) -> None:
@@ -53,7 +56,7 @@ def csad(
     warnings.showwarning = _show_warning
 
 
-@app.command()
+@command()
 @one_sentence
 def demo(
     out: Annotated[Path, typer.Option(help="Where runs and page go.")] = Path("demo"),
@@ -82,17 +85,17 @@ def demo(
     console.answer(summary, show)
 
 
-app.command()(train)
-app.command()(predict)
-app.command()(reproduce)
-app.command()(audit)
-app.command()(report)
-app.command()(export)
-app.command()(simulate)
-app.command()(cache)
+command()(train)
+command()(predict)
+command()(reproduce)
+command()(audit)
+command()(report)
+command()(export)
+command()(simulate)
+command()(cache)
 
 
-@app.command()
+@command()
 @one_sentence
 def evaluate(
     run: Folder, data_root: DataRoot = None, device: Device = "auto", as_json: Json = False, quiet: Quiet = False
@@ -108,7 +111,7 @@ def evaluate(
     show_figures(Console(as_json, quiet), about | {"metrics": metrics, "run": str(run)}, str(run))
 
 
-@app.command("list")
+@command("list")
 @one_sentence
 def list_(
     what: Annotated[
@@ -137,7 +140,7 @@ def list_(
     console.answer(found, show)
 
 
-@app.command()
+@command()
 @one_sentence
 def doctor(data_root: DataRoot = None, as_json: Json = False, quiet: Quiet = False) -> None:
     """Check this machine: versions, devices, data, and a training of a few steps."""
