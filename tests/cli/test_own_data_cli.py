@@ -14,6 +14,8 @@ from typer.testing import CliRunner
 
 from csad.cli import app
 
+DRAWN = ["--target", "income", "--bias", "gender", "--drop", "who,family,fold"]
+
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -45,6 +47,22 @@ def test_options_are_the_settings_they_stand_for(here: Path) -> None:
         "keep_bias_in_x": True,
     }  # fmt: skip
     assert json.loads(result.stdout)["data"]["rows"] == {"train": 48, "test": 32}
+
+
+def test_a_name_that_has_a_comma_stands_in_quotes(here: Path) -> None:
+    gender, who = PEOPLE["gender"], PEOPLE["who"]
+    write_people(here / "people.csv", {"sex, as told": gender, "who, by number": who}, without=("gender", "who"))
+    words = ["--target", "income", "--split", "fold", *SHORT, "--out", "run"]
+    told = typed("people.csv", *words, "--bias", "sex, as told")
+    assert told.exit_code == 2
+    assert (
+        "Column 'sex' is not in people.csv. A name that has a comma stands in quotes: '\"sex, as told\"'."
+        in told.stderr
+    )
+    quoted = ["--bias", '"sex, as told"', "--drop", 'family,"who, by number"']
+    assert typed("people.csv", *words, *quoted).exit_code == 0
+    assert data_section(here / "run")["bias"] == ["sex, as told"]
+    assert data_section(here / "run")["drop"] == ["family", "who, by number"]
 
 
 def test_the_same_run_comes_of_options_and_of_settings(here: Path) -> None:
@@ -137,8 +155,8 @@ def test_a_comma_in_the_name_of_a_column_makes_no_sweep(here: Path) -> None:
         (["people.csv", *ROLES, "--set", "drop=x"], "--drop and --set drop are the same setting: give one of the two"),
         (["people.csv", "--split", ".7,.3", "--set", "data.fractions=1,0,0"], "--split and --set data.fractions are"),
         (["people.csv", *ROLES[:-1], "whom"], "Column 'whom' is not in people.csv. Nearest: who."),
-        (["people.csv", *ROLES, "--split", "1,2,3,4"], "--split must name a column, or two or three shares"),
-        (["people.csv", *ROLES, "--split", "0.8,-0.2"], "fractions must be three shares"),
+        (["people.csv", *DRAWN, "--split", "1,2,3,4"], "--split must name a column, or two or three shares"),
+        (["people.csv", *DRAWN, "--split", "0.8,-0.2"], "fractions must be three shares"),
         (["people.csv", *ROLES, "--width", "gender"], "--width must name a column and its number, as age=5"),
         (["people.csv", *ROLES, "--bins", "age=30"], "No bias is called 'age'"),
         (["people.csv", *ROLES, "--target-kind", "klass"], "No kind of target is called 'klass'. Nearest: class."),

@@ -26,7 +26,10 @@ Target = Annotated[str, _option("COLUMN", "The column that is to be learned.")]
 TargetKind = Annotated[
     str, _option("KIND", "class or number; if not given, numbers with more than 20 different values are a number.")
 ]
-Bias = Annotated[list[str] | None, _option("COLUMN,…", "The columns that are not to be leaned on.")]
+Bias = Annotated[
+    list[str] | None,
+    _option("COLUMN,…", "The columns that are not to be leaned on; a name with a comma in quotes: '\"pay, net\"'."),
+]
 Drop = Annotated[list[str] | None, _option("COLUMN,…", "Columns that are no inputs.")]
 KeepBias = Annotated[bool, _option("", "The bias columns are inputs too.", "--keep-bias")]
 Group = Annotated[str, _option("COLUMN", "Who a row belongs to: nobody is in two splits.")]
@@ -110,7 +113,9 @@ def own_settings(task: str, given: Mapping[str, Any], options: Mapping[str, Any]
 def _setting(option: str, value: Any) -> tuple[str, Any]:
     """The name of the setting that an option stands for, and its value; tuples, so that nothing becomes a sweep."""
     if option in ("bias", "drop", "series_columns"):
-        return option, tuple(name.strip() for words in value for name in words.split(",") if name.strip())
+        from csad.experiments.values import words_of
+
+        return option, tuple(name.strip() for words in value for name in words_of(words) if name.strip())
     if option in ("width", "bins"):
         return option if option == "bins" else "widths", tuple(value)
     if option == "keep_bias":

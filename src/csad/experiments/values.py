@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import inspect
 import types
 import typing
@@ -37,6 +38,12 @@ def toml_names(folder: Traversable) -> list[str]:
     return sorted(file.name.removesuffix(".toml") for file in folder.iterdir() if file.name.endswith(".toml"))
 
 
+def words_of(text: str) -> list[str]:
+    """The words with commas between; one that has a comma itself stands in double quotes, as in a CSV file."""
+    rows = csv.reader(text.splitlines(keepends=True), skipinitialspace=True) if '"' in text else [text.split(",")]
+    return [word for row in rows for word in row]
+
+
 def typed(name: str, value: Any, annotation: Any) -> Any:
     """The value as the annotation asks for it, from text or from a Python or TOML value; else an InputError."""
     if typing.get_origin(annotation) in (types.UnionType, typing.Union):
@@ -44,7 +51,7 @@ def typed(name: str, value: Any, annotation: Any) -> Any:
         annotation = next((kind for kind in typing.get_args(annotation) if kind in KINDS), annotation)
     if typing.get_origin(annotation) is tuple:
         item = typing.get_args(annotation)[0]
-        parts = value.strip("()[] ").split(",") if isinstance(value, str) else value
+        parts = words_of(value.strip("()[] ")) if isinstance(value, str) else value
         if not isinstance(parts, list | tuple):
             parts = [parts]
         return tuple(_one(name, part, item) for part in parts if part != "")

@@ -122,10 +122,15 @@ class Table:
 
     def __getitem__(self, name: str) -> Column:
         if name not in self.columns:
-            near = get_close_matches(name, self.columns, n=1, cutoff=0.5)
-            nearest = f" Nearest: {near[0]}." if near else f" It has {shown(tuple(self.columns))}."
-            raise InputError(f"Column '{name}' is not in {self.path}.{nearest}")
+            raise InputError(f"Column '{name}' is not in {self.path}. {self._advice(name)}")
         return self.columns[name]
+
+    def _advice(self, name: str) -> str:
+        for known in self.columns:
+            if name in map(str.strip, known.split(",")):
+                return f"A name that has a comma stands in quotes: '\"{known}\"'."
+        near = get_close_matches(name, self.columns, n=1, cutoff=0.5)
+        return f"Nearest: {near[0]}." if near else f"It has {shown(tuple(self.columns))}."
 
 
 def named(column: Numbers | Words) -> tuple[Whole, tuple[str, ...]]:
