@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
 
 from csad.errors import InputError
+from csad.training.crowd import Crowd
 from csad.training.stop import Request, stop_request
 
 
@@ -108,6 +109,7 @@ class Way:
     device: torch.device
     deterministic: bool = False
     record: bool = True
+    crowd: Crowd = field(default_factory=Crowd, compare=False)  # of all trainings that go this way, told of once
 
     @contextmanager
     def computing(self, precision: str) -> Iterator[Request]:

@@ -1,0 +1,52 @@
+"""Do other programs want the cores that this one's threads share? Then all of them may crawl, and nobody knows why."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+
+try:
+    import resource
+except ImportError:  # Windows tells nothing of the kind
+    resource = None  # type: ignore[assignment]
+
+WINDOW = 5.0  # seconds of computing that one look is about
+CROWDED = 100  # times in a second of computing that a core was taken away: alone some 20, beside a rival 250
+ADVICE = (
+    "Other programs take turns with this one on its cores, and its {threads} threads wait for one another: trainings "
+    "side by side may be ten times as slow so. Stop them, and go on with OMP_NUM_THREADS=1 set for each, or one by one."
+)
+
+
+class Use(NamedTuple):
+    """What this process has had of the cores: seconds, and how often one was taken away from a thread."""
+
+    seconds: float
+    taken: float
+
+
+class Crowd:
+    """Looks now and then, and gives its advice once."""
+
+    def __init__(self) -> None:
+        self._before: Use | None = None
+        self._advised = False
+
+    def advice(self) -> str:
+        """What to do, where threads of this process have been kept waiting; else nothing, and nothing a second time."""
+        if self._advised or resource is None or torch.get_num_threads() == 1:
+            return ""
+        now, before = _use(), self._before
+        if before is not None and now.seconds - before.seconds < WINDOW:
+            return ""
+        self._before = now
+        if before is None or now.taken - before.taken < CROWDED * (now.seconds - before.seconds):
+            return ""
+        self._advised = True
+        return ADVICE.format(threads=torch.get_num_threads())
+
+
+def _use() -> Use:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return Use(used.ru_utime + used.ru_stime, used.ru_nivcsw)
