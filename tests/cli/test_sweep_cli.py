@@ -7,6 +7,7 @@ from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
+import numpy as np
 import pytest
 from commands import typed
 
@@ -54,6 +55,22 @@ def test_a_sweep_has_a_place_of_its_own_if_none_is_given(tmp_path: Path, monkeyp
     assert kept == ["seed=0", "seed=1", "shared"]
 
 
+def test_weights_that_are_to_be_kept_after_all_are_trained_again(tmp_path: Path) -> None:
+    words = [*TRAIN, "--method", "vanilla", "--seed", "0,1", "--out", str(tmp_path / "runs"), "--json"]
+    first = answer(*words)
+    weights = [tmp_path / "runs" / name / "checkpoint" / "state.safetensors" for name in ("seed=0", "seed=1")]
+    assert not any(path.exists() for path in weights)
+    again = typed(*words, "--resume", "--keep-weights")
+    for name in ("seed=0", "seed=1"):
+        assert f"{name} is finished, but its weights were not kept: it is trained again." in again.stderr
+    assert all(path.exists() for path in weights)
+    assert json.loads(again.stdout)["summary"] == first["summary"]
+    before = [path.stat().st_mtime_ns for path in weights]
+    third = typed(*words, "--resume", "--keep-weights")
+    assert "trained again" not in third.stderr
+    assert [path.stat().st_mtime_ns for path in weights] == before
+
+
 def test_the_answer_is_one_object_that_names_every_run(swept: tuple[Path, dict[str, Any], str]) -> None:
     place, found, _ = swept
     assert (found["task"], found["method"], found["seeds"]) == ("toy-table", "csad", [0, 1])
@@ -80,11 +97,22 @@ def test_people_get_a_line_for_each_value(swept: tuple[Path, dict[str, Any], str
     shown = typed(*TRAIN, *FOUR, "--out", str(place), "--resume", "--quiet")
     assert (shown.exit_code, shown.stderr) == (0, "")
     for line in found["summary"]:
-        middle, spread = (line[part]["test"]["accuracy"] for part in ("mean", "std"))
         row = next(text for text in shown.stdout.splitlines() if f" {line['values']['debias_weight']} │" in text)
-        assert f"{middle:.4f} ± {spread:.4f}" in row
+        for figure in ("accuracy", "bias_conflicting", "equalised_odds_group", "equalised_odds_region"):
+            middle, spread = (line[part]["test"][figure] for part in ("mean", "std"))
+            assert f"{middle:.4f} ± {spread:.4f}" in row
         assert " 2 " in row
     assert f"Runs: {place}" in shown.stdout
+
+
+def test_a_sweep_on_training_rows_alone_shows_its_values(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    np.savez(tmp_path / "own.npz", x=rng.normal(size=(40, 3)), y=np.arange(40) % 2, b=np.arange(40) // 2 % 2)
+    words = ["train", str(tmp_path / "own.npz"), "--set", "data.fractions=1,0,0", "--method", "vanilla", *SHORT]
+    shown = typed(*words, "--seed", "0,1", "--device", "cpu", "--out", str(tmp_path / "runs"), "--quiet")
+    assert shown.exit_code == 0, shown.stderr
+    assert "runs" in shown.stdout
+    assert "accuracy" not in shown.stdout
 
 
 def test_a_run_of_a_sweep_is_trained_again_alone_by_the_same_words(

@@ -154,8 +154,7 @@ def _sweep(
     }  # fmt: skip
 
     def show() -> None:
-        splits = [split for split in (lines[0]["mean"] if lines else {}) if split != "train"]
-        names = [(split, next(iter(lines[0]["mean"][split]))) for split in splits]
+        names = _shown(lines[0]["mean"]) if lines else []
         rows = [
             [*map(str, line["values"].values()), str(line["n"]), *(_spread(line, split, name) for split, name in names)]
             for line in lines
@@ -166,6 +165,14 @@ def _sweep(
 
     console.answer(answer, show)
     console.tell_lost(made.lost)
+
+
+def _shown(figures: dict[str, dict[str, float]]) -> list[tuple[str, str]]:
+    """The first figure of each split but that of training; of the last one how the biases fare, too."""
+    splits = [split for split in figures if split != "train"]
+    told = [(split, next(iter(figures[split]))) for split in splits]
+    fare = ("bias_conflicting", "equalised_odds_")
+    return told + [(split, name) for split in splits[-1:] for name in figures[split] if name.startswith(fare)]
 
 
 def _spread(line: dict[str, Any], split: str, name: str) -> str:

@@ -87,19 +87,23 @@ class Campaign:
             run.folder.begin(run.config, resume=again, force=force, dataset=run.dataset)
 
     def complete(self, runs: Sequence[Ready]) -> None:
-        """Sees to finished runs that lack a figure: their weights give it, or they are begun anew."""
+        """Sees to finished runs that lack a figure: their weights give it, or they are begun anew.
+
+        So are those whose weights are to be kept and were not.
+        """
         for run in runs:
             if not run.folder.result.exists():
                 continue
             forget_epochs(run.folder.path, run.method)  # which a stop right after the result may have left
-            if lacking := run.lacking():
-                told = f"{run.wanted.name} is finished, but lacks {', '.join(lacking)}"
-                if run.folder.checkpoint.exists():
-                    self.teller.say(f"{told}: measured from the weights that were kept.")
-                    measure_again(run, self.way)
-                else:
-                    self.teller.say(f"{told}, and its weights were not kept: it is trained again.")
-                    run.folder.begin(run.config, resume=False, force=True, dataset=run.dataset)
+            lacking, weights = ", ".join(run.lacking()), run.folder.checkpoint.exists()
+            if lacking and weights:
+                told = f"{run.wanted.name} is finished, but lacks {lacking}: measured from the weights that were kept."
+                self.teller.say(told)
+                measure_again(run, self.way)
+            elif lacking or (self.programs.keep_weights and not weights):
+                its = f"lacks {lacking}, and its" if lacking else "its"
+                self.teller.say(f"{run.wanted.name} is finished, but {its} weights were not kept: it is trained again.")
+                run.folder.begin(run.config, resume=False, force=True, dataset=run.dataset)
 
     def stacked(self, runs: Sequence[Ready]) -> list[list[Ready]]:
         """The runs that still have to be made, in stacks that fit into memory."""
