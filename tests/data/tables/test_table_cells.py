@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from csv_tables import write_table
 
+from csad.data.tables.cells import undressed
 from csad.data.tables.columns import Dates, Numbers, Words
 from csad.data.tables.files import read_cells, read_table_file
 from csad.data.tables.given import given_table, is_raw
@@ -19,6 +20,18 @@ from csad.data.tables.owned import hearing
 from csad.data.tables.preparation import Preparation
 from csad.data.tables.prepared import OneHot, Scaled
 from csad.errors import InputError
+
+
+@pytest.mark.parametrize(
+    ("word", "number"),
+    [
+        ("22,550", "22550"), ("1,234,567.8", "1234567.8"), ("30.7%", "30.7"), ("$ 5", "5"), ("5 €", "5"),
+        ("-3 %", "-3"), ("1 000", "1000"), ("1'000", "1000"), ("3,5", "3.5"), (" 7% ", "7"),
+        ("1.5", ""), ("x5%", ""), ("12,34,567", ""), ("(5)", ""), ("2020-01", ""), ("1,5,6", ""), ("", ""), ("%", ""),
+    ],
+)  # fmt: skip
+def test_numbers_with_signs_about_them_are_known(word: str, number: str) -> None:
+    assert undressed(word) == number
 
 
 def test_cells_are_as_the_file_writes_them(tmp_path: Path) -> None:

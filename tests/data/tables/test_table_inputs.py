@@ -39,6 +39,37 @@ def test_each_kind_of_column_becomes_an_input(tmp_path: Path, cells: list[Any], 
     assert fitted.fates["a"].becomes.startswith(becomes)
 
 
+ADVICE = "; write '10.5%' as 10.5, and all others so, and it holds numbers."
+
+
+@pytest.mark.parametrize(
+    ("cells", "advised"),
+    [
+        ([f"{10 + k}.5%" for k in range(N)], True),  # left out, as so many different words are
+        ([f"{10 + k % 5}.5%" for k in range(N)], True),  # categories
+        ([f"{10 + k}.5%" if k % 12 else f"n{k}" for k in range(N)], True),
+        ([f"{10 + k}.5%" if k % 4 else f"n{k}" for k in range(N)], False),
+        ([f"{10 + k}.5 %x" for k in range(N)], False),
+    ],
+)
+def test_numbers_with_signs_about_them_are_told_how_to_be_numbers(
+    tmp_path: Path, cells: list[Any], advised: bool
+) -> None:
+    [notice] = fit(tmp_path, a=cells, b=[k % 5 for k in range(N)]).notices or [""]
+    assert notice.endswith(ADVICE.replace("10.5", "11.5") if cells[0] == "n0" else ADVICE) == advised
+
+
+def test_very_many_of_them_are_told_so_too(tmp_path: Path) -> None:
+    rows = 10_001
+    table = read_table_file(
+        write_table(tmp_path, {"a": [f"{k:,}" for k in range(1000, 1000 + rows)], "n": [k % 7 for k in range(rows)]})
+    )
+    [notice] = fit_inputs(table, ["a", "n"], np.arange(rows)).notices
+    assert notice.endswith(
+        "as an id or free text does; write '1,000' as 1000, and all others so, and it holds numbers."
+    )
+
+
 @pytest.mark.parametrize(
     ("cells", "why", "notice"),
     [

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 import torch
 from word_columns import words
 
@@ -12,6 +13,7 @@ from csad.data.samples import Classes, Number
 from csad.data.tables.columns import Numbers, Table, Words
 from csad.data.tables.labels import Label, bias_label, bias_unit, target_label, target_unit
 from csad.data.tables.preparation import Unit
+from csad.errors import InputError
 
 AGES = np.arange(18, 80, dtype=np.float64)
 TABLE = Table(Path("people.csv"), {}, len(AGES))
@@ -39,6 +41,15 @@ def test_a_bias_of_words_or_few_numbers_is_classes_and_may_be_unknown() -> None:
     np.testing.assert_array_equal(found.known(), [1, np.nan, 0])
     few = bias(Numbers(np.array([30, np.nan, 20.0])))
     assert (few.kind, few.values.tolist()) == (Classes(2, ("20", "30")), [1, -1, 0])
+
+
+def test_numbers_with_signs_about_them_are_too_many_classes_and_told_how_to_be_numbers() -> None:
+    pay = words(*(f"{k},500" for k in range(10, 111)))
+    says = r"101 different values, too many to be classes \(at most 100\); write '10,500' as 10500, and all others so"
+    with pytest.raises(InputError, match=says):
+        target_label(TABLE, "y", pay, "")
+    with pytest.raises(InputError, match=says):
+        bias(pay)
 
 
 def test_bins_hold_their_lower_edge_and_those_without_a_row_do_not_count() -> None:

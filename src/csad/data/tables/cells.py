@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 # may be how ill somebody is, and '-' the outcome of a test.
 BLANKS = frozenset(("", "na", "nan", "n/a", "#n/a", "<na>", "null", "?"))
 AMONG_NUMBERS = BLANKS | {"none", ".", "-"}
+SIGNS = re.compile(r"^[$€£¥]\s?|\s?[%$€£¥]$|(?<=\d)[,'\s](?=\d{3}\b)")  # around a number, or between its thousands
 LARGEST = 1e30  # a number beyond, like infinity, measures nothing and counts as missing
 
 
@@ -27,6 +29,13 @@ def number_of(word: str) -> float | None:
 def with_point(word: str) -> str:
     """3,5 as 3.5; a word with both signs, or two commas, stays as it is."""
     return word.replace(",", ".") if word.count(",") == 1 and "." not in word else word
+
+
+def undressed(word: str) -> str:
+    """The number that 22,550, 30.7% or $5 show, as a program would write it; nothing where there is none."""
+    bare = SIGNS.sub("", word.strip())
+    bare = with_point(bare) if word.count(",") == 1 else bare
+    return bare if bare != word.strip() and number_of(bare) is not None else ""
 
 
 def numbers_of(words: Sequence[str], *, comma: bool = False) -> tuple[NDArray[Any], set[str]] | None:

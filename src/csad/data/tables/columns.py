@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csad.data.tables.cells import number_of
+from csad.data.tables.cells import number_of, undressed
 from csad.errors import InputError
 
 Floats = NDArray[Any]  # float32 where that loses nothing, else float64
@@ -109,6 +109,7 @@ class Dates:
 
 
 Column = Numbers | Words | Ids | Dates
+LOOKED_AT = 1000  # words of a column, to see what it holds
 MOST_WORDS = 10_000  # different words of a column that are kept; a column with more is an id or free text
 
 
@@ -149,6 +150,19 @@ def named(column: Numbers | Words) -> tuple[Whole, tuple[str, ...]]:
     home = {name: code for code, name in enumerate(ordered)}
     codes[known] = np.array([home[name] for name in names], np.int64)[place]
     return codes, tuple(ordered)
+
+
+def advice_on_signs(column: Column) -> str:
+    """What to do about words that are nearly all numbers with signs about them, as 22,550 or 30.7%; else nothing."""
+    if not isinstance(column, Words | Ids):
+        return ""
+    words = column.words[:LOOKED_AT] if isinstance(column, Words) else (column.odd[0],)
+    plain = {word: bare for word in words if (bare := undressed(word))}
+    numbers = len(plain) + sum(number_of(word) is not None for word in words)
+    if not plain or numbers < 0.9 * len(words):
+        return ""
+    word, bare = next(iter(plain.items()))
+    return f"; write {word!r} as {bare}, and all others so, and it holds numbers"
 
 
 def number_name(value: float) -> str:

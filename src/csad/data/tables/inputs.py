@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from csad.data.tables.columns import Column, Dates, Ids, Numbers, Table, Whole, Words, named
+from csad.data.tables.columns import Column, Dates, Ids, Numbers, Table, Whole, Words, advice_on_signs, named
 from csad.data.tables.dates import spelled
 from csad.data.tables.preparation import Preparation
 from csad.data.tables.prepared import OneHot, Scaled
@@ -89,7 +89,7 @@ def _fit(name: str, column: Column, trained: Column, table: Table) -> Used:
     if missing.all():
         return None, Fate(kind, "left out: empty"), "holds nothing in the training rows"
     if isinstance(trained, Ids):
-        many = f"holds too many different {_example(trained)}, as an id or free text does"
+        many = f"holds too many different {_example(trained)}, as an id or free text does{advice_on_signs(trained)}"
         return None, Fate(kind, "left out: an id or free text"), many
     if isinstance(trained, Words):
         return _fit_words(name, trained, kind)
@@ -119,6 +119,7 @@ def _fit_words(name: str, trained: Words, kind: str) -> Used:
     if len(kinds) > MOST_KINDS or (len(kinds) > FEW_KINDS and len(kinds) > known / 2):
         many = (
             f"holds {len(kinds):,} different {_example(trained)} in {known:,} training rows, as an id or free text does"
+            f"{advice_on_signs(trained)}"
         )
         return None, Fate(kind, "left out: an id or free text"), many
     if len(kinds) == 1:
@@ -165,6 +166,8 @@ def _told(name: str, column: Column) -> list[str]:
     if isinstance(column, Dates) and len(column.days) > 1:
         first, second = [spelled(form) for form in column.days][:2]
         found.append(f"The dates of column '{name}' are read as {first}; they could be {second} as well.")
-    if isinstance(column, Words) and column.numbers and column.odd[0]:
+    if isinstance(column, Words) and (advice := advice_on_signs(column)):
+        found.append(f"The values of column '{name}' count as categories{advice}.")
+    elif isinstance(column, Words) and column.numbers and column.odd[0]:
         found.append(f"Column '{name}' mixes numbers and words ({column.odd[0]!r}): its values count as categories.")
     return found

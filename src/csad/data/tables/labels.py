@@ -21,6 +21,7 @@ from csad.data.tables.columns import (
     Table,
     Whole,
     Words,
+    advice_on_signs,
     named,
     number_name,
     shown,
@@ -78,7 +79,7 @@ def target_label(table: Table, name: str, column: Column, wanted: str) -> Label:
         why = "" if wanted else f", as it has {len(names):,} different values"
         about = f"target: a number{why}; learned in units of its spread in the training rows"
         return Label(name, Number(), plain.values.astype(np.float64), about)
-    return _classes(what, name, codes, names, "target")
+    return _classes(what, name, codes, names, "target", advice_on_signs(plain))
 
 
 def bias_label(
@@ -106,7 +107,7 @@ def bias_label(
             f"{what} is a number with {len(names):,} different values: say how far apart two are alike "
             f"(--width {name}=5), or where to cut it (--bins {name}=0,30,60)."
         )
-    return _classes(what, name, codes, names, "bias")
+    return _classes(what, name, codes, names, "bias", advice_on_signs(plain))
 
 
 def target_unit(values: NDArray[Any]) -> Unit:
@@ -126,13 +127,17 @@ def _plain(what: str, column: Column) -> Numbers | Words:
     if isinstance(column, Dates):
         raise InputError(f"{what} holds dates, which are neither classes nor numbers: write a year or an age.")
     if isinstance(column, Ids):
-        raise InputError(f"{what} holds too many different {column.what} to be classes, as an id or free text does.")
+        raise InputError(
+            f"{what} holds too many different {column.what} to be classes, as an id or free text "
+            f"does{advice_on_signs(column)}."
+        )
     return column
 
 
-def _classes(what: str, name: str, codes: Whole, names: tuple[str, ...], role: str) -> Label:
+def _classes(what: str, name: str, codes: Whole, names: tuple[str, ...], role: str, advice: str = "") -> Label:
     if len(names) > MOST_KINDS:
-        raise InputError(f"{what} has {len(names):,} different values, too many to be classes (at most {MOST_KINDS}).")
+        many = f"{what} has {len(names):,} different values, too many to be classes (at most {MOST_KINDS})"
+        raise InputError(f"{many}{advice}.")
     about = f"{role}: {len(names)} class{'es' * (len(names) > 1)} ({shown(names, 4)})"
     return Label(name, Classes(len(names), names), codes, about)
 
