@@ -11,6 +11,10 @@ class InputError(ValueError):
     """Something the user gave cannot be used; the message is one clear sentence, shown without a traceback."""
 
 
+class Lacking(InputError):
+    """Files that were named are not where they were looked for."""
+
+
 class Interrupted(KeyboardInterrupt):
     """The training was asked to stop, and its state is saved; the message says how to go on."""
 

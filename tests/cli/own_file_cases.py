@@ -36,6 +36,13 @@ FILE_CASES = [
         "faces.zip lacks 1 of the 80 images that are listed, the first is 'none.png'",
         faces(lambda k: "none.png" if k == 0 else f"{k}.png"),
     ),
+    Case(
+        "pictures that are not beside their table",
+        [word for word in FACES if word not in ("--images", "faces.zip")],
+        "lacks 80 of the 80 images that are listed, the first is '0.png': give the whole file, or a list of only those "
+        "that are there. If they lie elsewhere, say where: --images PLACE.",
+        faces(),
+    ),
     Case("pictures that cannot be read", FACES, "broken", faces(broken=(1, 2, 3, 4))),
     Case(
         "an archive that is none",
@@ -49,6 +56,12 @@ FILE_CASES = [
         WALKS,
         "Series '../7.csv' lies outside its folder or archive",
         walks(lambda k: f"../{k}.csv" if k == 7 else f"{k}.csv"),
+    ),
+    Case(
+        "series that are not beside their table",
+        [word for word in WALKS if word not in ("--series-in", "walks.zip")],
+        "If they lie elsewhere, say where: --series-in PLACE.",
+        walks(),
     ),
     Case(
         "a series that is not there",

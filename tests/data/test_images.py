@@ -100,6 +100,18 @@ def test_more_than_one_broken_picture_in_a_hundred_is_an_error_that_names_the_fi
         read_images(source, ["bad0.jpg"], size=4)
 
 
+def test_pictures_that_were_decoded_where_more_may_be_broken_are_still_too_many_elsewhere(tmp_path: Path) -> None:
+    names = ["a.png", "b.png", "c.png"]
+    source = as_folder(tmp_path / "own", {name: picture(k) for k, name in enumerate(names)} | {"b.png": b"none"})
+    with pytest.warns(ImageWarning, match=r"^1 of 3 images in .* is broken"):
+        found = read_images(source, names, size=4, tolerated=0.5)
+    assert (found.kept.tolist(), found.broken) == ([0, 2], ("b.png",))
+    with pytest.raises(InputError, match=r"1 of 3 images in .* is broken .* at most 1% may be"):
+        read_images(source, names, size=4)
+    with pytest.warns(ImageWarning):
+        assert read_images(source, names, size=4, tolerated=0.5).broken == ("b.png",)
+
+
 @settings(deadline=None, max_examples=200)
 @given(
     place=st.integers(0, 700),

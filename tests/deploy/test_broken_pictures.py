@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import io
+from functools import partial
 from pathlib import Path
 
 import numpy as np
+import pytest
 from PIL import Image
 
 import csad
 from csad import deploy
 from csad.data.images import read_images
+from csad.errors import InputError
 from csad.experiments import predicting
 from csad.experiments.exports.exporting import export_run
 
@@ -47,4 +50,26 @@ def test_each_row_has_the_prediction_of_its_own_picture(tmp_path: Path, cache: P
             f"One picture is broken and left out: {BROKEN}.png.",
             "2 rows have no picture, so nothing is predicted there.",
         )
+    for k in (0, 1):
+        (tmp_path / f"{k}.png").write_bytes(b"no picture")
+    (tmp_path / "few.csv").write_text(
+        "file\n0.png\n3.png\n"
+    )  # half of them, where one in a hundred is too many to learn
+    (tmp_path / "none.csv").write_text("file\n0.png\n1.png\n")
+    for predict in (partial(predicting.predict_file, run), partial(deploy.predict_file, path)):
+        found = predict(tmp_path / "few.csv")
+        assert found.notices == (
+            "One picture is broken and left out: 0.png.",
+            "1 row has no picture, so nothing is predicted there.",
+        )
+        np.testing.assert_allclose(found.scores[1], wanted[good.index(3)], atol=1e-5)
+        with pytest.raises(InputError, match=r"^2 of 2 images in .* are broken .* \(0\.png, 1\.png\): download"):
+            predict(tmp_path / "none.csv")
+    (tmp_path / "away").mkdir()
+    (tmp_path / "away" / "new.csv").write_text("file\n3.png\n")
+    with pytest.raises(InputError, match=r"lacks 1 of the 1 images .* elsewhere, say where: --images PLACE\.$"):
+        deploy.predict_file(path, tmp_path / "away" / "new.csv")
+    with pytest.raises(InputError, match=r"lacks 1 of the 1 images .* those that are there\.$"):
+        deploy.predict_file(path, tmp_path / "away" / "new.csv", images=tmp_path / "away")
+    assert len(deploy.predict_file(path, tmp_path / "away" / "new.csv", images=tmp_path).ids) == 1
     assert np.median(np.abs(np.diff(wanted[:, 0]))) > 0.5  # a row is not predicted as its neighbour is

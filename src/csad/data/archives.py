@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Protocol
 
-from csad.errors import InputError, is_of_system, unreadable
+from csad.errors import InputError, Lacking, is_of_system, unreadable
 
 # What an archive may fail with: of a .zip, NotImplementedError where it says that it holds not a file but what changed
 # in one, and the last two where a name in it was damaged.
@@ -110,7 +110,7 @@ def _opened(source: Path) -> zipfile.ZipFile | tarfile.TarFile:
 
 def _check_missing(source: Path, missing: Sequence[str], total: int, what: str) -> None:
     if missing:
-        raise InputError(
+        raise Lacking(
             f"{source} lacks {len(missing):,} of the {total:,} {what} that are listed, the first is '{missing[0]}': "
             "give the whole file, or a list of only those that are there."
         )

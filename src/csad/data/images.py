@@ -30,28 +30,40 @@ class Images(NamedTuple):
     broken: tuple[str, ...]  # names that are left out
 
 
+def most_broken(tolerated: float, count: int) -> float:
+    """How many of so many may be broken where that share is tolerated: never all."""
+    return min(tolerated * count, count - 1)
+
+
 class ImageWarning(UserWarning):
     """Images that could not be decoded are left out."""
 
 
 def read_images(
-    source: Path, names: Sequence[str], *, size: int, crop: float | tuple[float, ...] = 1.0, cache: Path | None = None
+    source: Path,
+    names: Sequence[str],
+    *,
+    size: int,
+    crop: float | tuple[float, ...] = 1.0,
+    cache: Path | None = None,
+    tolerated: float = TOLERATED,
 ) -> Images:
     """The images of these names, paths inside a folder, .zip, .tar or .tar.gz, as RGB bytes of size × size pixels.
 
     An image is resized whatever its proportions, once ``crop``, a share of its width and height or one of each, is cut
     out of the centre. Pixels are kept in ``cache``, by default "images" in ``CSAD_CACHE`` or the system's cache: later
     calls only open them, and a call that was stopped goes on where it was. Broken images are left out with an
-    ``ImageWarning``; more than one in a hundred is an error.
+    ``ImageWarning``; more than the share that is ``tolerated``, one in a hundred, are an error, and so are all.
     """
     decoder = Decoder(_side(size), _shares(crop))
     source = Path(source)
     check_names(names)
     found = _cache(source, names, decoder, cache)
     if not found.is_whole():
-        _decode(source, names, decoder, found)
+        _decode(source, names, decoder, found, tolerated)
     marks = found.marks()
     broken = tuple(names[i] for i in np.flatnonzero(marks == BROKEN).tolist())
+    _check_broken(source, names, broken, tolerated)  # they may have been decoded where more were tolerated
     if broken:
         warnings.warn(f"{_told(source, names, broken)}: left out.", ImageWarning, stacklevel=2)
     return Images(found.pixels(), np.flatnonzero(marks == KEPT), broken)
@@ -63,13 +75,14 @@ def read_parts(
     *,
     size: int,
     crop: float | tuple[float, ...] = 1.0,
+    tolerated: float = TOLERATED,
 ) -> dict[str, Images]:
     """The images of several lists of names, such as those of splits; ``kept`` counts within each list.
 
     They lie in one file, list after list, so that each is a stretch of it and nothing is copied into memory.
     """
     names = [name for part in parts.values() for name in part]
-    whole = read_images(source, names, size=size, crop=crop)
+    whole = read_images(source, names, size=size, crop=crop, tolerated=tolerated)
     ends = itertools.accumulate(map(len, parts.values()), initial=0)
     found = {}
     for (part, own), (start, end) in zip(parts.items(), itertools.pairwise(ends), strict=True):
@@ -117,20 +130,25 @@ def _cache(source: Path, names: Sequence[str], decoder: Decoder, folder: Path | 
     return ImageCache((folder or kept_in()) / title, len(names), shape, str(source.resolve()))
 
 
-def _decode(source: Path, names: Sequence[str], decoder: Decoder, cache: ImageCache) -> None:
+def _decode(source: Path, names: Sequence[str], decoder: Decoder, cache: ImageCache, tolerated: float) -> None:
     """Makes the cache whole, unless another process does; where too many images are broken, nothing is kept."""
     with cache.locked():
         if cache.is_whole():
             return
         with open_archive(source, names) as archive:
-            broken = decode_all(archive, names, decoder, cache, TOLERATED * len(names))
-        if len(broken) > TOLERATED * len(names):
+            broken = decode_all(archive, names, decoder, cache, most_broken(tolerated, len(names)))
+        if len(broken) > most_broken(tolerated, len(names)):
             cache.discard()
-            told = _told(source, names, [names[i] for i in broken])
-            raise InputError(
-                f"At least {told}: at most {TOLERATED:.0%} may be, so download them again or leave them out."
-            )
-        cache.finish()
+        else:
+            cache.finish()
+    _check_broken(source, names, [names[i] for i in broken], tolerated)
+
+
+def _check_broken(source: Path, names: Sequence[str], broken: Sequence[str], tolerated: float) -> None:
+    if len(broken) > most_broken(tolerated, len(names)):
+        told = _told(source, names, broken)
+        told = f"At least {told}: at most {tolerated:.0%} may be, so" if tolerated < 1 else f"{told}:"
+        raise InputError(f"{told} download them again or leave them out.")
 
 
 def _told(source: Path, names: Sequence[str], broken: Sequence[str]) -> str:

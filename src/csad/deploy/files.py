@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csad.data.npz import member, read_npz
+from csad.data.tables.file_columns import looked_for
 from csad.data.tables.files import is_table_file, read_table_file
 from csad.data.tables.preparation import Preparation
 from csad.deploy.model import Model, softmax
@@ -64,8 +65,7 @@ def predicted(by: Speaker, path: Path, id_column: str, images: str | Path = "") 
             f"give x of shape (rows, {', '.join(map(str, by.shape))}) as .npy or .npz."
         )
     if not isinstance(by.preparation, Preparation):
-        place = Path(images) if images else by.place(path, by.preparation)
-        return _of_named_files(by, by.preparation, path, id_column, place)
+        return _of_named_files(by, by.preparation, path, id_column, images)
     if images:
         raise InputError("--images is for what was trained on pictures, --series-in on series: leave it out.")
     return _of_table(by, by.preparation, path, id_column)
@@ -84,14 +84,17 @@ def _of_table(by: Speaker, prepared: Preparation, path: Path, id_column: str) ->
     return Predictions(id_column or ROW, ids, by.classes, scores, tuple(notices))
 
 
-def _of_named_files(by: Speaker, prepared: FilePreparation, path: Path, id_column: str, place: Path) -> Predictions:
+def _of_named_files(
+    by: Speaker, prepared: FilePreparation, path: Path, id_column: str, images: str | Path
+) -> Predictions:
     """What is said of pictures or series that a table names; nothing where a row has none, or a broken one."""
     table = read_table_file(path, alone=[prepared.column])
     ids, names = ids_of(table, id_column), prepared.names(table)
     rows = np.array([row for row, name in enumerate(names) if name], np.int64)
     if not len(rows):
         raise InputError(f"Column '{prepared.column}' of {path} names no {prepared.what} in any row.")
-    found, notices = prepared.read(place, {"given": [names[row] for row in rows.tolist()]})
+    with looked_for(images or by.place(path, prepared), images, prepared.what) as place:
+        found, notices = prepared.read(place, {"given": [names[row] for row in rows.tolist()]}, tolerated=1)
     seen = by.scores(found["given"].x)
     every = np.full((table.rows, seen.shape[1]), np.nan)
     every[rows[found["given"].kept]] = seen

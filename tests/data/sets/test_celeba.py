@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from real_data import root_of
 import csad
 from csad.data.check import check_trainable
 from csad.data.decoding import Decoder
-from csad.data.images import ImageWarning
+from csad.data.images import ImageWarning, read_parts
 from csad.data.samples import Classes, Dataset
 from csad.data.sets.celeba import celeba
 from csad.data.sets.celeba_lists import read_lists
@@ -132,7 +133,7 @@ def test_a_list_without_the_third_part_has_no_official_test(root: Path) -> None:
 def test_a_broken_image_leaves_the_labels_of_the_others_where_they_were(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("csad.data.images.TOLERATED", 0.05)
+    monkeypatch.setattr("csad.data.sets.celeba.read_parts", partial(read_parts, tolerated=0.05))
     whole = celeba(data_root=root, size=8)
     damaged = images() | {NAMES[5]: b"", NAMES[55]: b"no image"}
     zipped = {f"img_align_celeba/{name}": data for name, data in damaged.items()}

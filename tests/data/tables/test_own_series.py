@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -157,6 +158,19 @@ def test_one_broken_series_in_a_hundred_is_left_out_and_named(tmp_path: Path) ->
         np.testing.assert_allclose(first, rows.extra["row"].numpy(), atol=1e-3)  # each series with its own row
         assert rows.y.tolist() == [k % 2 for k in rows.extra["row"].tolist()]
     assert data.notices == ("One series is broken and left out: 7.csv (it has 3 channels where others have 2).",)
+
+
+def test_where_series_are_predicted_for_any_but_all_may_be_broken(make: Make, tmp_path: Path) -> None:
+    prepared = make().preparation
+    names = ["a.npy", "b.npy", "c.npy"]
+    whole = io.BytesIO()
+    np.save(whole, np.zeros((5, len(prepared.channels)), np.float32))
+    source = as_zip(tmp_path / "new.zip", {"a.npy": b"", "b.npy": whole.getvalue(), "c.npy": b"none"})
+    found, notices = prepared.read(source, {"given": names}, tolerated=1)
+    assert (found["given"].kept.tolist(), found["given"].broken) == ([1], ("a.npy", "c.npy"))
+    assert notices[0].startswith("2 series are broken and left out: a.npy, c.npy")
+    with pytest.raises(InputError, match=r"2 of 2 series in .* cannot be used, .* is empty.*; mend them or leave them"):
+        prepared.read(source, {"given": ["a.npy", "c.npy"]}, tolerated=1)
 
 
 def test_rows_without_a_series_are_left_out_and_counted(make: Make) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +13,7 @@ from numpy.typing import NDArray
 from csad.data.tables.cells import BLANKS
 from csad.data.tables.columns import Table, shown
 from csad.data.tables.files import read_cells
+from csad.errors import InputError, Lacking
 
 PLACES = ("images", "series_in")  # settings that say where such files lie
 
@@ -25,6 +29,18 @@ class FileRows(NamedTuple):
 def file_names(table: Table, column: str) -> list[str]:
     """The path of each row's file, empty where none is named."""
     return ["" if name.lower() in BLANKS else name for name in read_cells(table, column)]
+
+
+@contextmanager
+def looked_for(usual: str | Path, given: str | Path, what: str) -> Iterator[Path]:
+    """Where files that a table names are: the place given, else the usual one; an error then tells of the option."""
+    try:
+        yield Path(given or usual)
+    except Lacking as error:
+        if given:
+            raise
+        option = "--series-in" if what == "series" else "--images"
+        raise InputError(f"{error} If they lie elsewhere, say where: {option} PLACE.") from error
 
 
 def broken_notices(broken: tuple[str, ...], one: str, many: str, why: str = "") -> list[str]:

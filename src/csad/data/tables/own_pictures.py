@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from csad.data.tables.by_settings import by_settings
+from csad.data.tables.file_columns import looked_for
 from csad.data.tables.inputs import Fate, kind_of
 from csad.data.tables.labelled import read_labelled
 from csad.data.tables.made import Made, owned
@@ -50,7 +51,8 @@ def from_pictures(
     shares = tuple(crop) if isinstance(crop, Sequence) else (crop,)
     preparation = PicturePreparation(image, size, shares, found.target_unit())
     named = named_parts(found, image, preparation.what)
-    read, broken = preparation.read(Path(images or found.table.path.parent), named.paths)
+    with looked_for(found.table.path.parent, images, preparation.what) as place:
+        read, broken = preparation.read(place, named.paths)
     lacking = f"picture (column '{image}')"
     splits, task = splits_of(found, named.parts, read, (3, size, size), preparation.target, lacking)
     fates = {image: Fate(kind_of(found.table[image]), f"input: {preparation.told()}")}

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from csad.data.tables.by_settings import by_settings
+from csad.data.tables.file_columns import looked_for
 from csad.data.tables.inputs import Fate, kind_of
 from csad.data.tables.labelled import Labelled, read_labelled
 from csad.data.tables.made import Made, by_columns, owned
@@ -50,8 +51,7 @@ def from_series(
     found = read_labelled(
         path, roles, fractions=fractions, seed=seed, bins=bins, widths=widths, target_kind=target_kind
     )
-    place = Path(series_in or found.table.path.parent)
-    made = _in_columns(found, channels) if channels else _in_files(found, series, place, length)
+    made = _in_columns(found, channels) if channels else _in_files(found, series, series_in, length)
     return owned(found, made, rest="not used: x is the series")
 
 
@@ -72,9 +72,10 @@ def _check(roles: Roles, series: str, channels: tuple[str, ...], length: int) ->
         raise InputError(f"length must be a number of steps, from 1 to {LONGEST:,}, or 0 for the usual, not {length}.")
 
 
-def _in_files(found: Labelled, series: str, place: Path, length: int) -> Made:
+def _in_files(found: Labelled, series: str, series_in: str | Path, length: int) -> Made:
     named = named_parts(found, series, "series")
-    files = read_series(place, [name for part in named.paths.values() for name in part])
+    with looked_for(found.table.path.parent, series_in, "series") as place:
+        files = read_series(place, [name for part in named.paths.values() for name in part])
     trained = [files[name] for name in named.paths["train"]]
     preparation = prepared_by(series, length, found.target_unit(), trained)
     read, notices = preparation.made(place, named.paths, files)

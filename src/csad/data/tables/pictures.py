@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
-from csad.data.images import ImageWarning, read_parts
+from csad.data.images import TOLERATED, ImageWarning, read_parts
 from csad.data.tables.columns import Table
 from csad.data.tables.file_columns import FileRows, broken_notices, file_names
 from csad.data.tables.preparation import VERSION, Unit, read_back
@@ -36,16 +36,18 @@ class PicturePreparation:
         """The path of each row's picture, empty where none is named."""
         return file_names(table, self.column)
 
-    def read(self, images: Path, parts: Mapping[str, Sequence[str]]) -> tuple[dict[str, FileRows], list[str]]:
+    def read(
+        self, images: Path, parts: Mapping[str, Sequence[str]], tolerated: float = TOLERATED
+    ) -> tuple[dict[str, FileRows], list[str]]:
         """The pictures of several lists of paths inside a folder or archive, and a sentence on those that are broken.
 
-        A path that leads out of it, one that is not there, and more than one broken picture in a hundred are errors.
+        A path that leads out of it, one that is not there, and more broken pictures than ``tolerated`` are errors.
         """
         if not images.exists():
             raise InputError(f"The pictures {images} are not there: give --images FOLDER, or a .zip or .tar file.")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ImageWarning)  # it is told as a notice
-            found = read_parts(images, parts, size=self.size, crop=self.crop)
+            found = read_parts(images, parts, size=self.size, crop=self.crop, tolerated=tolerated)
         broken = tuple(name for part in found.values() for name in part.broken)
         return {name: FileRows(*part) for name, part in found.items()}, broken_notices(broken, self.what, "pictures")
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from csad.data.images import TOLERATED
+from csad.data.images import TOLERATED, most_broken
 from csad.data.tables.columns import Table, shown
 from csad.data.tables.file_columns import FileRows, broken_notices, file_names
 from csad.data.tables.preparation import VERSION, Unit, read_back
@@ -49,21 +49,29 @@ class SeriesPreparation:
         """The path of each row's series, empty where none is named."""
         return file_names(table, self.column)
 
-    def read(self, place: Path, parts: Mapping[str, Sequence[str]]) -> tuple[dict[str, FileRows], list[str]]:
+    def read(
+        self, place: Path, parts: Mapping[str, Sequence[str]], tolerated: float = TOLERATED
+    ) -> tuple[dict[str, FileRows], list[str]]:
         """The series of several lists of paths inside a folder or archive, and sentences on broken and lacking ones."""
-        return self.made(place, parts, read_series(place, [name for part in parts.values() for name in part]))
+        files = read_series(place, [name for part in parts.values() for name in part])
+        return self.made(place, parts, files, tolerated)
 
     def made(
-        self, place: Path, parts: Mapping[str, Sequence[str]], files: Mapping[str, Read]
+        self,
+        place: Path,
+        parts: Mapping[str, Sequence[str]],
+        files: Mapping[str, Read],
+        tolerated: float = TOLERATED,
     ) -> tuple[dict[str, FileRows], list[str]]:
-        """The same of files that were read; more than one broken series in a hundred is an error."""
+        """The same of files that were read; more broken series than ``tolerated`` are an error."""
         fitting = {name: fitted(one, self.channels) for name, one in files.items()}
         wrong = {name: one for name, one in fitting.items() if isinstance(one, str)}
-        if len(wrong) > TOLERATED * len(files):
+        if len(wrong) > most_broken(tolerated, len(files)):
             name, why = next(iter(wrong.items()))
+            limit = f"at most {tolerated:.0%} may be so, so " if tolerated < 1 else ""
             raise InputError(
-                f"{len(wrong):,} of {len(files):,} series in {place} cannot be used, the first is '{name}': {why}; at "
-                f"most {TOLERATED:.0%} may be so, so mend them or leave them out."
+                f"{len(wrong):,} of {len(files):,} series in {place} cannot be used, the first is '{name}': {why}; "
+                f"{limit}mend them or leave them out."
             )
         rows, lost = {}, []
         for part, names in parts.items():
