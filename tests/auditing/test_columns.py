@@ -49,7 +49,14 @@ def test_a_class_is_rare_by_persons_not_by_rows() -> None:
     assert "fewer than two of its labels" in str(seen(labels, persons))
 
 
-@pytest.mark.parametrize("labels", [np.zeros(30, int), np.full(30, -1), np.ones(30), np.full(30, np.nan), np.arange(0)])
+def test_one_label_gives_no_column_but_says_so() -> None:
+    assert seen(np.zeros(30, int)) == "all rows whose label is known have the same one"
+    assert seen(np.where(np.arange(30) < 9, -1, 2)) == "all rows whose label is known have the same one"
+
+
+@pytest.mark.parametrize(
+    "labels", [np.full(30, -1), np.ones(30), np.full(30, np.nan), np.arange(0), np.arange(30) // 29]
+)
 def test_fewer_than_two_labels_give_no_column_but_say_why(labels: np.ndarray) -> None:
     assert "fewer than two of its" in str(seen(labels))
 

@@ -237,7 +237,7 @@ def test_fewer_than_two_labels_are_no_verdict_and_the_other_columns_are_read() -
     audit = audit_features({"h": features}, {"race": np.zeros(300, int), "gender": labels}, probes=LINEAR)
     first, second = audit.verdicts
     assert (first.state, first.needed_rows, first.readings) == ("cannot tell", None, ())
-    assert "fewer than two of its labels" in first.words
+    assert "all rows whose label is known have the same one" in first.words
     assert second.state == "leaks"
 
 

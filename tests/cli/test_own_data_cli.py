@@ -74,6 +74,18 @@ def test_the_same_run_comes_of_options_and_of_settings(here: Path) -> None:
     assert (here / "a" / "preparation.json").read_bytes() == (here / "b" / "preparation.json").read_bytes()
 
 
+def test_the_unit_of_an_error_is_told(here: Path) -> None:
+    words = ["people.csv", "--target", "age", "--bias", "gender", "--split", "fold", "--drop", "who,family", *SHORT]
+    shown = typed(*words, "--out", "run", "--quiet")
+    trained = [age for age, fold in zip(PEOPLE["age"], PEOPLE["fold"], strict=True) if fold == "train"]
+    spread = float(np.std(trained))
+    assert f"in units of the target's spread in the training rows, {spread:.6g}; its mean gives 1." in shown.stdout
+    told = json.loads(typed(*words, "--out", "again", "--quiet", "--json").stdout)
+    assert told["data"]["target_spread"] == pytest.approx(spread)
+    plain = typed("people.csv", *ROLES, *SHORT, "--out", "classes", "--quiet")
+    assert "Errors are" not in plain.stdout
+
+
 def test_what_was_found_is_said_before_training_begins(here: Path) -> None:
     result = typed("people.csv", *ROLES, *SHORT, "--out", "run")
     assert result.exit_code == 0, result.stderr

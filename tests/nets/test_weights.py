@@ -134,6 +134,8 @@ def test_a_file_that_would_run_code_is_refused_and_runs_none(tmp_path: Path, wri
     ("name", "content", "words"),
     [
         ("broken.pth", b"no weights at all", "is no file of weights"),
+        ("word.pth", b"i", "is no file of weights"),
+        ("number.pth", bytes([106, 1, 0, 0, 0]), "is no file of weights"),  # begins as a pickle that recalls something
         ("empty.pth", b"", "cannot be read"),
         ("broken.safetensors", b"no weights at all", "cannot be read"),
     ],

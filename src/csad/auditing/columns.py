@@ -63,6 +63,8 @@ def sight(
 
 def _classes(rows: Numbers, labels: NDArray[Any], units: Numbers, notes: list[str]) -> Column | str:
     values, codes = np.unique(labels, return_inverse=True)
+    if len(values) == 1:
+        return "all rows whose label is known have the same one"
     common = np.array([len(np.unique(units[codes == c])) >= BLOCKS for c in range(len(values))], bool)
     if not common.all():
         notes.append(f"{_rows(int(np.sum(~common[codes])))} of {np.sum(~common)} rare labels left out.")

@@ -161,6 +161,7 @@ def _sweep(
         ]
         columns = [*made.varied, "runs", *(f"{split} {name}" for split, name in names)]
         console.table(f"{method} on {task}, seeds {','.join(map(str, seeds))}", columns, rows)
+        _show_unit(data.about.get("data", {}))
         typer.echo(f"Runs: {made.out}")
 
     console.answer(answer, show)
@@ -197,6 +198,13 @@ def show_figures(console: Console, result: dict[str, Any], place: str) -> None:
             show_choice(console, result["choice"])
         if "threshold" in result:
             typer.echo(f"threshold: {result['threshold']['why']}")
+        _show_unit(result.get("data", {}))
         typer.echo(f"Run: {place}")
 
     console.answer(result, show)
+
+
+def _show_unit(data: dict[str, Any]) -> None:
+    """Says in what unit the errors of a number stand."""
+    if spread := data.get("target_spread"):
+        typer.echo(f"Errors are in units of the target's spread in the training rows, {spread:,.6g}; its mean gives 1.")

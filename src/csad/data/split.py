@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -68,9 +69,19 @@ def drawn_parts(cells: Whole, groups: Whole | None, fractions: Sequence[float], 
 
 
 def check_fractions(fractions: Sequence[float]) -> None:
-    """Nothing, or an error where they are no shares of train, validation and test."""
+    """Nothing, or an error where they are no shares of train, validation and test, the first of them above 0."""
     if len(fractions) != 3 or min(fractions) < 0 or not fractions[0] > 0 or not np.isfinite(sum(fractions)):
-        raise InputError(f"fractions must be three shares for train, validation and test, not {tuple(fractions)}.")
+        wanted = "three shares for train, validation and test, none below 0 and the first above it"
+        raise InputError(f"fractions must be {wanted}, not {tuple(fractions)}.")
+
+
+def fraction_notices(fractions: Sequence[float]) -> list[str]:
+    """A sentence where shares add up to something else than a whole."""
+    whole = sum(fractions)
+    if any(math.isclose(whole, usual, abs_tol=1e-6) for usual in (1, 100)):
+        return []
+    given, taken = ([f"{share / size:.3g}" for share in fractions] for size in (1, whole))
+    return [f"The shares {', '.join(given)} add up to {whole:.3g}: rows are split {', '.join(taken)}."]
 
 
 def check_share(validation: float, of: str = "training rows") -> None:

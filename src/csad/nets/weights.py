@@ -60,7 +60,7 @@ def read(path: str) -> dict[str, Tensor]:
         raise InputError(f"There is no file of weights at net.weights = {path}.")
     try:
         found = _safetensors(file) if file.suffix == ".safetensors" else _pickled(file)
-    except UnpicklingError as error:  # whose own message tells how to load it all the same
+    except (UnpicklingError, LookupError) as error:  # whose own message tells how to load it all the same, or nothing
         raise InputError(f"{path} is no file of weights, or holds more than tensors, which is not loaded.") from error
     except Exception as error:  # a broken file may raise anything
         raise InputError(f"The weights in {path} cannot be read ({reason(error)}).") from error

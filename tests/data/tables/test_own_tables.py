@@ -223,6 +223,16 @@ def test_a_bias_that_is_asked_to_be_an_input_is_no_news(make: Make) -> None:
     assert make(keep_bias_in_x=True).notices == ()
 
 
+def test_shares_that_are_no_whole_are_told_how_they_are_taken(make: Make) -> None:
+    told = "The shares 0.7, 0.1, 0.1 add up to 0.9: rows are split 0.778, 0.111, 0.111."
+    assert make(fractions=(0.7, 0.1, 0.1)).notices == (told,)
+    assert make(fractions=(70, 10, 20)).notices == ()
+    with pytest.raises(
+        InputError, match=r"train, validation and test, none below 0 and the first above it, not \(-0\.7"
+    ):
+        make(fractions=(-0.7, 0.1, 0.2))
+
+
 def test_the_seed_decides_who_is_tested(make: Make) -> None:
     one, again, other = (make(seed=seed).splits["test"].extra["row"].tolist() for seed in (0, 0, 1))
     assert one == again != other

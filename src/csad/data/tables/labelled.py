@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from csad.data.pairs import Related
 from csad.data.samples import Classes, Number, Task
-from csad.data.split import cells_of, drawn_parts
+from csad.data.split import cells_of, drawn_parts, fraction_notices
 from csad.data.tables.columns import Table, Whole
 from csad.data.tables.files import read_table_file
 from csad.data.tables.labels import Label, bias_label, bias_unit, target_label, target_unit
@@ -104,7 +104,7 @@ def _parts(
 ) -> tuple[Parts, tuple[str, ...]]:
     """Which of the rows are in which split, and what the user may not expect of that."""
     if not roles.split:
-        return drawn_parts(cells, groups, fractions, seed), ()
+        return drawn_parts(cells, groups, fractions, seed), tuple(fraction_notices(fractions))
     parts = given_parts(table, roles.split, table[roles.split].take(rows))
     if groups is not None:
         check_apart(roles.group, table[roles.group].take(rows), groups, parts)

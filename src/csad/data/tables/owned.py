@@ -41,11 +41,15 @@ class OwnTable(Dataset):
         return [*lines, f"Rows: {splits}. Inputs: {self.preparation.told()}."]
 
     def about(self) -> dict[str, Any]:
-        """The same as plain values; ``fills`` are the numbers that stand for missing ones."""
+        """The same as plain values; ``fills`` are the numbers that stand for missing ones.
+
+        A target that is a number is learned in units of its ``target_spread`` in the training rows.
+        """
         fills = self.preparation.fills() if isinstance(self.preparation, Preparation) else {}
         return {
             "rows": {name: len(rows) for name, rows in self.splits.items()},
             "target": _kind(self.task.target),
+            "target_spread": self.preparation.target.size if isinstance(self.task.target, Number) else None,
             "biases": dict(zip(self.task.bias_names, map(_kind, self.task.biases), strict=True)),
             "columns": [line._asdict() for line in self.columns],
             "inputs": self.preparation.told(),
