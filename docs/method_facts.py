@@ -5,6 +5,7 @@ from pathlib import Path
 
 import searches
 from choices import RESULTS
+from results_page import tables
 
 from csad.data.samples import Classes, Number, Task
 from csad.errors import InputError
@@ -13,6 +14,7 @@ from csad.methods.method import Course, Update
 from csad.methods.terms import outputs
 from csad.nets.parts import Nets, Sizes
 from csad.registry import METHODS
+from csad.report.digits import signed, spelled
 
 GUIDE = Path(__file__).parent / "guides" / "which-method.md"
 SHOWN = ("0.020", "0.035", "0.050")  # σ² of the columns
@@ -69,8 +71,27 @@ def figures_table():
     return searches.table(["method", *(f"σ² = {column}" for column in SHOWN)], rows)
 
 
+def harder_table():
+    """CSAD beside vanilla in all tables that compare the two row by row: the first figure of each table."""
+    rows = []
+    for path, table in tables().items():
+        cells = {(cell.method, cell.column): cell for cell in table.cells if cell.metric == table.cells[0].metric}
+        metric = table.cells[0].metric
+        rows += [
+            [
+                f"[{table.table}](../results/{path.stem}.md), {one.column}",
+                table.labels.get(metric, metric.replace("_", " ")),
+                *(spelled(cells[name, one.column].mean) for name in ("vanilla", "csad")),
+                f"{signed(one.mean)} [{', '.join(map(signed, one.interval))}]",
+            ]
+            for one in table.differences
+            if (one.method, one.other, one.metric) == ("csad", "vanilla", metric)
+        ]
+    return searches.table(["table, column", "figure", "`vanilla`", "`csad`", "difference, 95 %"], rows)
+
+
 def page(text):
-    """The guide with both tables as they are now."""
-    for mark, table in (("facts", facts_table()), ("figures", figures_table())):
+    """The guide with its tables as they are now."""
+    for mark, table in (("facts", facts_table()), ("figures", figures_table()), ("harder", harder_table())):
         text = searches.filled(text, mark, table)
     return text
