@@ -51,6 +51,7 @@ def test_the_users_own_files_are_tasks_too(tmp_path: Path, monkeypatch: pytest.M
         ("csad train toy-table --method ad", ["ad-jsd"]),
         ("csad reproduce colored-mnist-b", ["colored-mnist-bounds"]),
         ("csad train toy-table --device c", ["cpu", "cuda"]),
+        ("csad train toy-table --seed 0 --seed 1 --method ad", ["ad-jsd"]),
     ],
 )
 def test_a_key_press_in_the_shell_gives_names_and_loads_no_torch(words: str, expected: list[str]) -> None:

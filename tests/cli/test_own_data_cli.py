@@ -55,10 +55,8 @@ def test_a_name_that_has_a_comma_stands_in_quotes(here: Path) -> None:
     words = ["--target", "income", "--split", "fold", *SHORT, "--out", "run"]
     told = typed("people.csv", *words, "--bias", "sex, as told")
     assert told.exit_code == 2
-    assert (
-        "Column 'sex' is not in people.csv. A name that has a comma stands in quotes: '\"sex, as told\"'."
-        in told.stderr
-    )
+    assert "Column 'sex' is not in people.csv. Nearest: sex, as told; on the command line" in told.stderr
+    assert "in quotes, as '\"sex, as told\"'." in told.stderr
     quoted = ["--bias", '"sex, as told"', "--drop", 'family,"who, by number"']
     assert typed("people.csv", *words, *quoted).exit_code == 0
     assert data_section(here / "run")["bias"] == ["sex, as told"]
@@ -79,11 +77,11 @@ def test_the_unit_of_an_error_is_told(here: Path) -> None:
     shown = typed(*words, "--out", "run", "--quiet")
     trained = [age for age, fold in zip(PEOPLE["age"], PEOPLE["fold"], strict=True) if fold == "train"]
     spread = float(np.std(trained))
-    assert f"in units of the target's spread in the training rows, {spread:.6g}; its mean gives 1." in shown.stdout
+    assert f"the root of a squared error, times {spread:,.6g}, is in the unit of the target." in shown.stdout
     told = json.loads(typed(*words, "--out", "again", "--quiet", "--json").stdout)
     assert told["data"]["target_spread"] == pytest.approx(spread)
     plain = typed("people.csv", *ROLES, *SHORT, "--out", "classes", "--quiet")
-    assert "Errors are" not in plain.stdout
+    assert "Errors:" not in plain.stdout
 
 
 def test_what_was_found_is_said_before_training_begins(here: Path) -> None:

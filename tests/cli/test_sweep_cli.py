@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from commands import typed
+from commands import contents, typed
+from csv_tables import write_columns
 
 LENGTHS = {"target_epochs": 1, "bias_epochs": 1, "estimator_epochs": 1, "epochs": 1, "batch_size": 32}
 SHORT = [word for name, value in LENGTHS.items() for word in ("--set", f"train.{name}={value}")]
@@ -55,20 +56,39 @@ def test_a_sweep_has_a_place_of_its_own_if_none_is_given(tmp_path: Path, monkeyp
     assert kept == ["seed=0", "seed=1", "shared"]
 
 
-def test_weights_that_are_to_be_kept_after_all_are_trained_again(tmp_path: Path) -> None:
-    words = [*TRAIN, "--method", "vanilla", "--seed", "0,1", "--out", str(tmp_path / "runs"), "--json"]
+def test_finished_runs_without_weights_are_named_and_stay_as_they_are(tmp_path: Path) -> None:
+    words = [*TRAIN, "--method", "vanilla", "--seed", "0,1", "--out", str(tmp_path / "runs"), "--json", "--quiet"]
     first = answer(*words)
-    weights = [tmp_path / "runs" / name / "checkpoint" / "state.safetensors" for name in ("seed=0", "seed=1")]
-    assert not any(path.exists() for path in weights)
+    before = contents(tmp_path / "runs")
     again = typed(*words, "--resume", "--keep-weights")
-    for name in ("seed=0", "seed=1"):
-        assert f"{name} is finished, but its weights were not kept: it is trained again." in again.stderr
-    assert all(path.exists() for path in weights)
+    assert again.exit_code == 0
+    assert (
+        "2 finished runs have no weights, which were not kept, the first is seed=0: to have them, train" in again.stderr
+    )
     assert json.loads(again.stdout)["summary"] == first["summary"]
-    before = [path.stat().st_mtime_ns for path in weights]
-    third = typed(*words, "--resume", "--keep-weights")
-    assert "trained again" not in third.stderr
-    assert [path.stat().st_mtime_ns for path in weights] == before
+    assert contents(tmp_path / "runs") == before
+    more = typed(*[word.replace("0,1", "0,1,2") for word in words], "--resume", "--keep-weights")
+    assert "2 finished runs have no weights" in more.stderr
+    assert (tmp_path / "runs" / "seed=2" / "checkpoint" / "state.safetensors").exists()
+    whole = typed(*[word.replace("0,1", "2,3") for word in words], "--resume", "--keep-weights")
+    assert "no weights" not in whole.stderr
+
+
+def test_lines_of_a_sweep_that_lack_a_figure_show_a_dash(tmp_path: Path) -> None:
+    """Where only one bias is tested, there is no figure of how the other one fares."""
+    rows = np.arange(60)
+    tested = rows % 3 == 0
+    folds = [np.where(tested, "test", "train"), np.where(tested & (rows < 50), "test", "train")]
+    columns = {"x": rows * 7 % 11, "y": rows % 2, "b": rows < 50, "one": folds[0], "other": folds[1]}
+    write_columns(tmp_path / "own.csv", {name: list(values) for name, values in columns.items()})
+    words = ["train", str(tmp_path / "own.csv"), "--target", "y", "--bias", "b", "--method", "vanilla", *SHORT[:-2]]
+    words += ["--set", "train.batch_size=8", "--device", "cpu", "--quiet"]
+    for order in ("one,other", "other,one"):
+        shown = typed(*words, "--set", f"data.split={order}", "--out", str(tmp_path / order))
+        assert shown.exit_code == 0, shown.stderr + repr(shown.exception)
+        lines = [line for line in shown.stdout.splitlines() if line.startswith(("│ one", "│ other"))]
+        assert len(lines) == 2
+        assert sum("–" in line for line in lines) == 1, shown.stdout
 
 
 def test_the_answer_is_one_object_that_names_every_run(swept: tuple[Path, dict[str, Any], str]) -> None:

@@ -54,6 +54,7 @@ from csad.experiments.values import settings_of, toml, typed
         ('"pay, net", sex', tuple[str, ...], ("pay, net", "sex")),
         ('["sex", "race"]', tuple[str, ...], ("sex", "race")),
         ('5" pipe,a "word"', tuple[str, ...], ('5" pipe', 'a "word"')),
+        ('"two\nlines, pay",sex', tuple[str, ...], ("two\nlines, pay", "sex")),
         ("two\nlines,sex", tuple[str, ...], ("two\nlines", "sex")),
         ("conv", str | np.ndarray, "conv"),
         ("3", int | None, 3),

@@ -8,7 +8,7 @@ import torch
 from listeners import Heard
 
 from csad.training import crowd
-from csad.training.crowd import WINDOW, Crowd, Use
+from csad.training.crowd import CROWDED, WINDOW, Crowd, Use
 from csad.training.device import Way
 from csad.training.fit import fit
 
@@ -28,7 +28,7 @@ def test_advice_is_given_once(used):
     used((0, 0), (WINDOW, 250 * WINDOW), (2 * WINDOW, 500 * WINDOW))
     found = Crowd()
     assert found.advice() == ""
-    assert "its 2 threads wait for one another" in found.advice()
+    assert found.advice().startswith("The 2 threads of this training take turns on cores")
     assert found.advice() == ""
 
 
@@ -37,6 +37,14 @@ def test_who_has_the_cores_alone_is_told_nothing_and_a_rival_that_comes_later_is
     used(*((k * WINDOW, taken * WINDOW) for k, taken in looks))
     found = Crowd()
     assert [bool(found.advice()) for _ in range(5)] == [False, False, False, False, True]
+
+
+@pytest.mark.parametrize(("taken", "told"), [(0.9 * CROWDED, False), (1.1 * CROWDED, True)])
+def test_how_often_a_core_is_taken_away_decides(used, taken, told):
+    used((0, 0), (WINDOW, taken * WINDOW))
+    found = Crowd()
+    assert [bool(found.advice()) for _ in range(2)] == [False, told]
+    assert 20 < CROWDED < 250  # what was measured alone, and beside a rival
 
 
 def test_one_thread_waits_for_no_other(used, monkeypatch):

@@ -15,6 +15,7 @@ class Once(TyperCommand):
         """The words as options, unless one of them is given again."""
         _, _, given = self.make_parser(ctx).parse_args(args=list(args))
         for param, times in Counter(given).items():
-            if isinstance(param, TyperOption) and times > 1 and not (param.multiple or param.is_flag):
+            single = isinstance(param, TyperOption) and not (param.multiple or param.is_flag)
+            if single and times > 1 and not ctx.resilient_parsing:  # as while a shell completes
                 ctx.fail(f"{param.opts[0]} is given {times} times, but takes one value: give it once.")
         return super().parse_args(ctx, args)

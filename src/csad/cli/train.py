@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -154,30 +155,35 @@ def _sweep(
     }  # fmt: skip
 
     def show() -> None:
-        names = _shown(lines[0]["mean"]) if lines else []
+        names = _shown([line["mean"] for line in lines])
         rows = [
             [*map(str, line["values"].values()), str(line["n"]), *(_spread(line, split, name) for split, name in names)]
             for line in lines
         ]
         columns = [*made.varied, "runs", *(f"{split} {name}" for split, name in names)]
         console.table(f"{method} on {task}, seeds {','.join(map(str, seeds))}", columns, rows)
-        _show_unit(data.about.get("data", {}))
         typer.echo(f"Runs: {made.out}")
 
     console.answer(answer, show)
     console.tell_lost(made.lost)
 
 
-def _shown(figures: dict[str, dict[str, float]]) -> list[tuple[str, str]]:
-    """The first figure of each split but that of training; of the last one how the biases fare, too."""
-    splits = [split for split in figures if split != "train"]
-    told = [(split, next(iter(figures[split]))) for split in splits]
+def _shown(lines: Sequence[Mapping[str, Mapping[str, float]]]) -> list[tuple[str, str]]:
+    """The first figure of each split but that of training; of the last one how the biases fare, too.
+
+    Lines of other rows may have other figures: there is a place for all of them.
+    """
+    places = dict.fromkeys((split, name) for figures in lines for split in figures for name in figures[split])
+    splits = list(dict.fromkeys(split for split, _ in places if split != "train"))
+    told = [next(place for place in places if place[0] == split) for split in splits]
     fare = ("bias_conflicting", "equalised_odds_")
-    return told + [(split, name) for split in splits[-1:] for name in figures[split] if name.startswith(fare)]
+    return told + [place for place in places if place[0] in splits[-1:] and place[1].startswith(fare)]
 
 
 def _spread(line: dict[str, Any], split: str, name: str) -> str:
-    mean, std = line["mean"][split][name], line["std"][split][name]
+    mean, std = (line[part].get(split, {}).get(name) for part in ("mean", "std"))
+    if mean is None:
+        return "–"
     return f"{mean:.4f}" if std is None else f"{mean:.4f} ± {std:.4f}"
 
 
@@ -207,4 +213,5 @@ def show_figures(console: Console, result: dict[str, Any], place: str) -> None:
 def _show_unit(data: dict[str, Any]) -> None:
     """Says in what unit the errors of a number stand."""
     if spread := data.get("target_spread"):
-        typer.echo(f"Errors are in units of the target's spread in the training rows, {spread:,.6g}; its mean gives 1.")
+        told = f"the root of a squared error, times {spread:,.6g}, is in the unit of the target"
+        typer.echo(f"Errors: guessing the mean of the training rows gives about 1; {told}.")

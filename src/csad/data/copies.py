@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+SAME_RANKS = 0.99
 SAME = 0.999  # a correlation from here on is that of one number in two units, rounded or not: age and year of birth
 
 
@@ -20,17 +21,30 @@ def copies_of_classes(x: NDArray[Any], labels: NDArray[np.int64]) -> NDArray[np.
     present = np.count_nonzero(np.bincount(codes, minlength=1))
     if present < 2 or present * 2 > len(codes):
         return np.zeros(x.shape[1], bool)
-    first = np.zeros(int(codes.max()) + 1, np.int64)
-    first[codes[::-1]] = np.arange(len(codes))[::-1]  # of each label, the row in which it first comes
-    found: NDArray[np.bool_] = (rows == rows[first[codes]]).all(0) & (rows != rows[0]).any(0)
+    one = np.zeros(int(codes.max()) + 1, np.int64)
+    one[codes] = np.arange(len(codes))  # of each label, a row that has it
+    found: NDArray[np.bool_] = (rows == rows[one[codes]]).all(0) & (rows != rows[0]).any(0)
     return found
 
 
 def is_copy_of_numbers(x: NDArray[Any], numbers: NDArray[Any]) -> bool:
-    """Whether x (n,) is the same as the numbers (n,) but for its unit and rounding, where both are known (not NaN)."""
-    known = ~np.isnan(x) & ~np.isnan(numbers)
-    if not known.any() or len(np.unique(x[known])) < 3:
+    """Whether x (n,) is the same as the numbers (n,), none of them NaN, but for its unit and rounding.
+
+    Ranks must agree as well: a few values far out, as -9999 for what is missing, make any two columns correlate.
+    """
+    if len(np.unique(x)) < 3:
         return False  # any two values lie on a line
-    one, other = (values[known].astype(np.float64) - values[known].mean() for values in (x, numbers))
-    sizes = np.linalg.norm(one) * np.linalg.norm(other)
-    return bool(sizes > 0 and abs(one @ other) >= SAME * sizes)
+    return _correlation(x, numbers) >= SAME and _correlation(_ranks(x), _ranks(numbers)) >= SAME_RANKS
+
+
+def _correlation(one: NDArray[Any], other: NDArray[Any]) -> float:
+    """Without its sign; 0 where one of the two does not vary."""
+    a, b = (values.astype(np.float64) - values.mean(dtype=np.float64) for values in (one, other))
+    sizes = float(np.linalg.norm(a) * np.linalg.norm(b))
+    return abs(float(a @ b)) / sizes if sizes > 0 else 0.0
+
+
+def _ranks(values: NDArray[Any]) -> NDArray[np.float64]:
+    """The place of each value in their order, the mean of places where several are alike."""
+    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return (np.cumsum(counts) - counts / 2)[place.reshape(-1)]

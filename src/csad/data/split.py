@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -76,12 +75,13 @@ def check_fractions(fractions: Sequence[float]) -> None:
 
 
 def fraction_notices(fractions: Sequence[float]) -> list[str]:
-    """A sentence where shares add up to something else than a whole."""
+    """A sentence where shares add up to something else than a whole, and so become others."""
     whole = sum(fractions)
-    if any(math.isclose(whole, usual, abs_tol=1e-6) for usual in (1, 100)):
+    usual = 100 if whole > 2 else 1
+    if max(abs(share / usual - share / whole) for share in fractions) < 0.005:
         return []
     given, taken = ([f"{share / size:.3g}" for share in fractions] for size in (1, whole))
-    return [f"The shares {', '.join(given)} add up to {whole:.3g}: rows are split {', '.join(taken)}."]
+    return [f"The shares {', '.join(given)} add up to {whole:,.6g}: rows are split {', '.join(taken)}."]
 
 
 def check_share(validation: float, of: str = "training rows") -> None:

@@ -89,21 +89,27 @@ class Campaign:
     def complete(self, runs: Sequence[Ready]) -> None:
         """Sees to finished runs that lack a figure: their weights give it, or they are begun anew.
 
-        So are those whose weights are to be kept and were not.
+        Those that lack nothing but weights which are to be kept are told of, and stay as they are.
         """
+        weightless = []
         for run in runs:
             if not run.folder.result.exists():
                 continue
             forget_epochs(run.folder.path, run.method)  # which a stop right after the result may have left
-            lacking, weights = ", ".join(run.lacking()), run.folder.checkpoint.exists()
-            if lacking and weights:
-                told = f"{run.wanted.name} is finished, but lacks {lacking}: measured from the weights that were kept."
-                self.teller.say(told)
-                measure_again(run, self.way)
-            elif lacking or (self.programs.keep_weights and not weights):
-                its = f"lacks {lacking}, and its" if lacking else "its"
-                self.teller.say(f"{run.wanted.name} is finished, but {its} weights were not kept: it is trained again.")
-                run.folder.begin(run.config, resume=False, force=True, dataset=run.dataset)
+            if lacking := run.lacking():
+                told = f"{run.wanted.name} is finished, but lacks {', '.join(lacking)}"
+                if run.folder.checkpoint.exists():
+                    self.teller.say(f"{told}: measured from the weights that were kept.")
+                    measure_again(run, self.way)
+                else:
+                    self.teller.say(f"{told}, and its weights were not kept: it is trained again.")
+                    run.folder.begin(run.config, resume=False, force=True, dataset=run.dataset)
+            elif self.programs.keep_weights and not run.folder.checkpoint.exists():
+                weightless.append(run.wanted.name)
+        if weightless:
+            many = f"{len(weightless):,} finished run{'s have' if len(weightless) > 1 else ' has'} no weights"
+            advice = "to have them, train anew in another place (--out), or remove the runs first"
+            self.teller.warn(f"{many}, which were not kept, the first is {weightless[0]}: {advice}.")
 
     def stacked(self, runs: Sequence[Ready]) -> list[list[Ready]]:
         """The runs that still have to be made, in stacks that fit into memory."""

@@ -14,8 +14,8 @@ except ImportError:  # Windows tells nothing of the kind
 WINDOW = 5.0  # seconds of computing that one look is about
 CROWDED = 100  # times in a second of computing that a core was taken away: alone some 20, beside a rival 250
 ADVICE = (
-    "Other programs take turns with this one on its cores, and its {threads} threads wait for one another: trainings "
-    "side by side may be ten times as slow so. Stop them, and go on with OMP_NUM_THREADS=1 set for each, or one by one."
+    "The {threads} threads of this training take turns on cores that other programs want too, or that are fewer, and "
+    "wait for one another: it may be ten times as slow so. Stop it, and go on with OMP_NUM_THREADS=1 set, or alone."
 )
 
 

@@ -11,6 +11,7 @@ import torch
 from csv_tables import write_table
 from parkinson_files import real
 
+from csad.data.copies import is_copy_of_numbers
 from csad.data.samples import Classes, Number
 from csad.data.sets.adult_table import FIELDS
 from csad.data.tables.files import read_table_file
@@ -208,6 +209,7 @@ PAY: dict[str, Any] = {"target": "pay", "drop": ("fold", "who", "income")}
         ([g if k else "fm".replace(g, "") for k, g in enumerate(GENDER)], {}, []),
         ([g if k % 3 == 0 else "" for k, g in enumerate(GENDER)], {}, []),
         ([age + k % 5 for k, age in enumerate(AGE)], BINS, []),
+        ([AGE[k] > 50 for k in ROW], BINS, []),
     ],
 )
 def test_an_input_that_says_a_label_over_again_is_told(
@@ -219,14 +221,59 @@ def test_an_input_that_says_a_label_over_again_is_told(
         assert words in notice
 
 
+def told_copies(table: OwnTable) -> list[str]:
+    return [notice.split(":")[0] for notice in table.notices if " tells " in notice]
+
+
 def test_a_bias_that_is_asked_to_be_an_input_is_no_news(make: Make) -> None:
     assert make(keep_bias_in_x=True).notices == ()
+    sex = {"sex, told": COLUMNS["gender"]}
+    assert told_copies(make(sex, bias=("gender", "sex, told"), keep_bias_in_x=True)) == []
+    assert told_copies(make(sex)) == ["Column 'sex, told' tells the bias 'gender' and nothing else"]
+    assert '(drop "sex, told")' in " ".join(make(sex).notices)
+
+
+def test_values_far_out_make_no_copy_of_two_columns(make: Make) -> None:
+    """Such as -9999 for what is missing."""
+    far = [k % 20 == 3 for k in ROW]
+    age, weight = ([-9999 if lost else k * n % m for k, lost in enumerate(far)] for n, m in ((37, 101), (53, 97)))
+    assert np.corrcoef(age, weight)[0, 1] > 0.999
+    assert told_copies(make({"age": age, "weight": weight}, bias=("age",), widths={"age": 5})) == []
+    assert len(told_copies(make({"age": age, "weight": age}, bias=("age",), widths={"age": 5}))) == 1
+
+
+@pytest.mark.parametrize(("known", "told"), [(19, 0), (99, 0), (100, 1), (200, 1)])
+def test_a_copy_must_be_known_to_be_one_in_half_of_the_rows(make: Make, known: int, told: int) -> None:
+    site = [["A", "B"][k // 3 % 2] if k < known else None for k in ROW]
+    copy = [["1", "2"][k // 3 % 2] if k < known else str(1 + k % 3) for k in ROW]
+    assert len(told_copies(make({"site": site, "copy": copy}, bias=("site",)))) == told
+
+
+def test_a_copy_is_told_in_twenty_rows_or_more_alone(tmp_path: Path) -> None:
+    for rows, told in ((19, 0), (20, 1)):
+        columns = {"y": [k % 2 for k in range(rows)], "b": [k // 2 % 2 for k in range(rows)]}
+        columns |= {"copy": [1 - b for b in columns["b"]], "x": [k * 7 % 11 for k in range(rows)]}
+        table = from_table(write_table(tmp_path, columns), target="y", bias="b", fractions=(0.6, 0.2, 0.2))
+        assert len(told_copies(table)) == told
+
+
+def test_two_values_lie_on_a_line_and_are_no_copy(make: Make) -> None:
+    old = [int(age > 50) for age in COLUMNS["age"]]
+    assert told_copies(make({"old": old}, bias=("age",), widths={"age": 5})) == []
+    assert not is_copy_of_numbers(np.array([0.0, 1, 0, 1]), np.array([3.0, 5, 3, 5]))
+    assert is_copy_of_numbers(np.array([0.0, 1, 2, 3]), np.array([3.0, 5, 7, 9]))
+
+
+@pytest.mark.parametrize("shares", [(0.7, 0.15, 0.1501), (0.333, 0.333, 0.333), (70, 10, 20), (1, 0, 0), (33, 33, 33)])
+def test_shares_that_are_as_good_as_a_whole_are_no_news(make: Make, shares: tuple[float, ...]) -> None:
+    assert make(fractions=shares).notices == ()
 
 
 def test_shares_that_are_no_whole_are_told_how_they_are_taken(make: Make) -> None:
     told = "The shares 0.7, 0.1, 0.1 add up to 0.9: rows are split 0.778, 0.111, 0.111."
     assert make(fractions=(0.7, 0.1, 0.1)).notices == (told,)
-    assert make(fractions=(70, 10, 20)).notices == ()
+    told = "The shares 700, 100, 200 add up to 1,000: rows are split 0.7, 0.1, 0.2."
+    assert make(fractions=(700, 100, 200)).notices == (told,)
     with pytest.raises(
         InputError, match=r"train, validation and test, none below 0 and the first above it, not \(-0\.7"
     ):

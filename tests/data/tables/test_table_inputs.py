@@ -39,7 +39,7 @@ def test_each_kind_of_column_becomes_an_input(tmp_path: Path, cells: list[Any], 
     assert fitted.fates["a"].becomes.startswith(becomes)
 
 
-ADVICE = "; write '10.5%' as 10.5, and all others so, and it holds numbers."
+ADVICE = "; if '10.5%' is 10.5, write it so, as all others, and it holds numbers."
 
 
 @pytest.mark.parametrize(
@@ -66,8 +66,12 @@ def test_very_many_of_them_are_told_so_too(tmp_path: Path) -> None:
     )
     [notice] = fit_inputs(table, ["a", "n"], np.arange(rows)).notices
     assert notice.endswith(
-        "as an id or free text does; write '1,000' as 1000, and all others so, and it holds numbers."
+        "as an id or free text does; if '1,000' is 1000, write it so, as all others, and it holds numbers."
     )
+    texts = ["50%", *(f"text {k}" for k in range(rows - 1))]
+    table = read_table_file(write_table(tmp_path, {"a": texts, "n": [k % 7 for k in range(rows)]}))
+    [notice] = fit_inputs(table, ["a", "n"], np.arange(rows)).notices
+    assert notice.endswith("as an id or free text does.")
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ def test_a_bias_of_words_or_few_numbers_is_classes_and_may_be_unknown() -> None:
 
 def test_numbers_with_signs_about_them_are_too_many_classes_and_told_how_to_be_numbers() -> None:
     pay = words(*(f"{k},500" for k in range(10, 111)))
-    says = r"101 different values, too many to be classes \(at most 100\); write '10,500' as 10500, and all others so"
+    says = r"101 different values, too many to be classes \(at most 100\); if '10,500' is 10500, write it so, as all"
     with pytest.raises(InputError, match=says):
         target_label(TABLE, "y", pay, "")
     with pytest.raises(InputError, match=says):

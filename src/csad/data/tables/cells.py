@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 # may be how ill somebody is, and '-' the outcome of a test.
 BLANKS = frozenset(("", "na", "nan", "n/a", "#n/a", "<na>", "null", "?"))
 AMONG_NUMBERS = BLANKS | {"none", ".", "-"}
-SIGNS = re.compile(r"^[$€£¥]\s?|\s?[%$€£¥]$|(?<=\d)[,'\s](?=\d{3}\b)")  # around a number, or between its thousands
+SIGNS = re.compile(r"^[$€£¥]\s?|\s?[%$€£¥]$")  # around a number
+THOUSANDS = re.compile(r"-?[1-9]\d{0,2}(,\d{3})+(\.\d+)?")
 LARGEST = 1e30  # a number beyond, like infinity, measures nothing and counts as missing
 
 
@@ -32,10 +33,11 @@ def with_point(word: str) -> str:
 
 
 def undressed(word: str) -> str:
-    """The number that 22,550, 30.7% or $5 show, as a program would write it; nothing where there is none."""
-    bare = SIGNS.sub("", word.strip())
-    bare = with_point(bare) if word.count(",") == 1 else bare
-    return bare if bare != word.strip() and number_of(bare) is not None else ""
+    """The number that 22,550, 30.7% or $5 most likely show, as a program writes it; nothing where there is none."""
+    word = word.strip()
+    bare = SIGNS.sub("", word)
+    bare = bare.replace(",", "") if THOUSANDS.fullmatch(bare) else bare
+    return bare if bare != word and number_of(bare) is not None else ""
 
 
 def numbers_of(words: Sequence[str], *, comma: bool = False) -> tuple[NDArray[Any], set[str]] | None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from csad.data.tables.cells import BLANKS, number_of, with_point
-from csad.data.tables.columns import MOST_WORDS, Ids, Whole, Words
+from csad.data.tables.columns import LOOKED_AT, MOST_WORDS, Ids, Whole, Words
 
 
 class Codes:
@@ -22,6 +23,7 @@ class Codes:
         self._words: dict[str, int] = {}
         self._parts: list[NDArray[Any]] = []
         self._full = False
+        self._first: tuple[str, ...] = ()
         self._numbers, self._odd = 0, odd
 
     def skip(self, rows: int) -> None:
@@ -44,7 +46,7 @@ class Codes:
     def column(self, blanks: tuple[str, ...]) -> Words | Ids:
         """What was read, as one array."""
         if self._full:
-            return Ids(np.concatenate(self._parts), self._numbers, self._odd, blanks=blanks)
+            return Ids(np.concatenate(self._parts), self._numbers, self._odd, blanks=blanks, first=self._first)
         return Words(np.concatenate(self._parts), tuple(self._words), self._numbers, self._odd, blanks)
 
     def _met(self, word: str, line: int) -> int:
@@ -65,6 +67,7 @@ class Codes:
         keys = np.append(_hashes(self._words), 0)  # the last is for −1, a missing word
         self._parts = [keys[part] for part in self._parts]
         self._full = True
+        self._first = tuple(islice(self._words, LOOKED_AT))
         self._codes.clear()
         self._words.clear()
 

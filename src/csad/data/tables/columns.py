@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -72,6 +72,7 @@ class Ids:
     odd: tuple[str, int] = ("", 0)
     what: str = "words"  # or the type of a Parquet column that holds neither numbers nor words nor dates
     blanks: tuple[str, ...] = ()
+    first: tuple[str, ...] = ()  # some words, to see what it holds
 
     def missing(self) -> Mask:
         """Where no value is known."""
@@ -79,7 +80,7 @@ class Ids:
 
     def take(self, rows: Whole) -> Ids:
         """The same column of these rows."""
-        return Ids(self.keys[rows], self.numbers, self.odd, self.what, self.blanks)
+        return replace(self, keys=self.keys[rows])
 
     @property
     def mostly_numbers(self) -> bool:
@@ -127,11 +128,12 @@ class Table:
         return self.columns[name]
 
     def _advice(self, name: str) -> str:
-        for known in self.columns:
-            if name in map(str.strip, known.split(",")):
-                return f"A name that has a comma stands in quotes: '\"{known}\"'."
-        near = get_close_matches(name, self.columns, n=1, cutoff=0.5)
-        return f"Nearest: {near[0]}." if near else f"It has {shown(tuple(self.columns))}."
+        near = self.with_part(name) or next(iter(get_close_matches(name, self.columns, n=1, cutoff=0.5)), "")
+        return f"Nearest: {near}." if near else f"It has {shown(tuple(self.columns))}."
+
+    def with_part(self, name: str) -> str:
+        """A column of whose name, which has a comma, this is a part; empty where there is none."""
+        return next((known for known in self.columns if "," in known and name in map(str.strip, known.split(","))), "")
 
 
 def named(column: Numbers | Words) -> tuple[Whole, tuple[str, ...]]:
@@ -154,15 +156,13 @@ def named(column: Numbers | Words) -> tuple[Whole, tuple[str, ...]]:
 
 def advice_on_signs(column: Column) -> str:
     """What to do about words that are nearly all numbers with signs about them, as 22,550 or 30.7%; else nothing."""
-    if not isinstance(column, Words | Ids):
-        return ""
-    words = column.words[:LOOKED_AT] if isinstance(column, Words) else (column.odd[0],)
+    words = column.words[:LOOKED_AT] if isinstance(column, Words) else column.first if isinstance(column, Ids) else ()
     plain = {word: bare for word in words if (bare := undressed(word))}
     numbers = len(plain) + sum(number_of(word) is not None for word in words)
     if not plain or numbers < 0.9 * len(words):
         return ""
     word, bare = next(iter(plain.items()))
-    return f"; write {word!r} as {bare}, and all others so, and it holds numbers"
+    return f"; if {word!r} is {bare}, write it so, as all others, and it holds numbers"
 
 
 def number_name(value: float) -> str:
@@ -183,6 +183,11 @@ def keys_of(column: Column) -> Whole:
     """A number for each row, equal where the values are, counted in the order in which they first come."""
     _, first, place = np.unique(values_of(column), return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first))[place.reshape(-1)].astype(np.int64)
+
+
+def quoted(name: str) -> str:
+    """The name as it is typed among others that have commas between."""
+    return f'"{name}"' if "," in name else name
 
 
 def shown(names: tuple[str, ...], most: int = 8) -> str:

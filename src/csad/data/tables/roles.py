@@ -50,6 +50,10 @@ class Roles(NamedTuple):
 
     def check_columns(self, table: Table) -> None:
         """Nothing, or an error on a column that the table does not have."""
+        for name in (*self.bias, *self.drop):
+            if name not in table.columns and (whole := table.with_part(name)):
+                quotes = f"on the command line a name that has a comma stands in quotes, as '\"{whole}\"'"
+                raise InputError(f"Column '{name}' is not in {table.path}. Nearest: {whole}; {quotes}.")
         for name in (self.target, *self.bias, *self.drop, self.group, self.split):
             if name:
                 table[name]

@@ -9,10 +9,12 @@ import numpy as np
 
 from csad.data.copies import copies_of_classes, is_copy_of_numbers
 from csad.data.samples import Classes
-from csad.data.tables.columns import Column, Numbers, Table, Whole, shown, values_of
+from csad.data.tables.columns import Column, Numbers, Table, Whole, quoted, shown, values_of
 from csad.data.tables.inputs import Fate, kind_of
 from csad.data.tables.labels import Label
 from csad.data.tables.roles import Roles
+
+FEWEST = 20  # rows that can tell that a column says another one over again
 
 
 class ColumnLine(NamedTuple):
@@ -90,24 +92,29 @@ def copy_notices(table: Table, inputs: Sequence[str], labels: Sequence[Label], r
     y, *biases = labels
     found = []
     for name in inputs:
-        column = table[name].take(rows)
-        for bias in biases:
-            if name != bias.name and (else_ := _else_told(column, bias, table[bias.name].take(rows))):
-                advice = f"leave it out (drop {name}), or the model is handed what it should unlearn"
-                found.append(f"Column '{name}' tells the bias '{bias.name}' and {else_}: {advice}.")
-        if else_ := _else_told(column, y, table[y.name].take(rows)):
-            advice = f"leave it out (drop {name}), unless it is known whenever the model is to answer"
-            found.append(f"Column '{name}' tells the target '{y.name}' and {else_}: {advice}.")
+        if name not in {bias.name for bias in biases}:  # a bias is an input where the user asked for it
+            column, leave = table[name].take(rows), f"leave it out (drop {quoted(name)})"
+            for bias in biases:
+                if else_ := _else_told(column, bias, table[bias.name].take(rows)):
+                    advice = f"{leave}, or the model is handed what it should unlearn"
+                    found.append(f"Column '{name}' tells the bias '{bias.name}' and {else_}: {advice}.")
+            if else_ := _else_told(column, y, table[y.name].take(rows)):
+                advice = f"{leave}, unless it is known whenever the model is to answer"
+                found.append(f"Column '{name}' tells the target '{y.name}' and {else_}: {advice}.")
     return found
 
 
 def _else_told(column: Column, label: Label, source: Column) -> str:
-    """What else an input tells that says a label, or the column it was made of, over again; empty of any other."""
-    known = ~column.missing()
-    if 2 * known.sum() < len(known):
+    """What else an input tells that says a label, or the column it was made of, over again; empty of any other.
+
+    Both must be known in half of the rows, and in enough of them that chance is out of the question.
+    """
+    known = ~column.missing() & ~source.missing()
+    if known.sum() < max(FEWEST, len(known) / 2):
         return ""
-    if isinstance(label.kind, Classes) and copies_of_classes(values_of(column)[known, None], label.values[known])[0]:
+    told = values_of(column)[known]
+    if isinstance(label.kind, Classes) and copies_of_classes(told[:, None], label.values[known])[0]:
         return "nothing else"
-    if isinstance(column, Numbers) and isinstance(source, Numbers) and is_copy_of_numbers(column.values, source.values):
+    if isinstance(column, Numbers) and isinstance(source, Numbers) and is_copy_of_numbers(told, source.values[known]):
         return "hardly anything else"
     return ""
