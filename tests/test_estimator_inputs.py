@@ -151,7 +151,11 @@ BAD_FITS = {
     "an unknown method": ({}, {"method": "csda"}, "No method is called 'csda'. Nearest: csad"),
     "no method": ({}, {"method": None}, "No method is called 'None'"),
     "an unknown setting": ({}, {"settings": {"inner_stps": 1}}, "No setting is called 'inner_stps'. Nearest: inner_s"),
-    "a setting of no use": ({}, {"method": "vanilla", "debias_weight": 1}, "No setting is called 'debias_weight'"),
+    "a setting of no use": (
+        {},
+        {"method": "vanilla", "debias_weight": 1},
+        "'debias_weight' is a setting of other methods",
+    ),
     "settings that are none": ({}, {"settings": [1]}, "settings must be a dict"),
     "a setting given twice": ({}, {"epochs": 1, "settings": {"train.epochs": 2}}, "train.epochs is given twice"),
     "a setting spelled twice": ({}, {"epochs": 1, "settings": {"epochs": 2}}, "is given twice"),

@@ -49,6 +49,14 @@ def test_it_takes_both_the_interval_and_the_p_value_to_leak(found: Reading) -> N
     assert judge([found], Rule(), planted=SURE).state == "cannot tell"
 
 
+def test_an_interval_far_above_chance_whose_p_value_cannot_be_low_asks_for_more_rows_and_names_no_number() -> None:
+    """As where 16 persons are all there are: the rows that would do follow from the interval, which is narrow here."""
+    verdict = judge([reading(1, 1, 1, p=0.14), reading(0.6, 0.3, 0.9)], Rule(tests=12), planted=SURE)
+    assert (verdict.state, verdict.needed_rows) == ("cannot tell", None)
+    assert "the best reader has AUC 1.00 (1.00 … 1.00; chance .50), but so little is independent" in verdict.words
+    assert "shuffled labels do as well too often (p .14, corrected): more are needed." in verdict.words
+
+
 def test_a_leak_within_the_margin_is_one_and_says_so() -> None:
     verdict = judge([reading(0.52, 0.51, 0.53, p=0.001)], Rule(), planted=SURE)
     assert verdict.words.endswith("(.51 … .53; chance .50): it leaks, by less than the margin of .05.")

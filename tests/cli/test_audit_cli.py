@@ -90,7 +90,7 @@ def test_a_leak_fails_with_exit_code_3_where_that_was_asked_for(runs: Path) -> N
         (["--among", "tagret"], "Nearest: target."),
         (["--rows", "0"], "one row at least"),
         (["--against", "nowhere"], "nowhere is not a run folder"),
-        (["--against", "OTHER"], "Runs are compared on the same data, but their data differ"),
+        (["--against", "OTHER"], "Runs are compared on the same data, but their settings of data differ: "),
     ],
 )
 def test_what_cannot_be_done_is_told_and_nothing_is_written(

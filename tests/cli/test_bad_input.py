@@ -100,7 +100,7 @@ CASES = [
     Case("a rate that would turn round", [*TRAIN, "--set", "train.decay=-1"], "train.decay must lie above 0"),
     Case("a decay every −1 epochs", [*TRAIN, "--set", "train.decay_every=-1"], "train.decay_every must not be"),
     Case("an unknown setting", [*TRAIN, "--set", "debias_wieght=2"], "Nearest: debias_weight."),
-    Case("a setting of another method", [*TRAIN, "--method", "vanilla", "--set", "debias_weight=2"], "No setting is"),
+    Case("a setting of another method", [*TRAIN, "--method", "vanilla", "--set", "debias_weight=2"], "other methods"),
     Case("an unknown section", [*TRAIN, "--set", "trian.epochs=2"], "Nearest: train."),
     Case("a setting of the wrong type", [*TRAIN, "--set", "batch_size=many"], "a whole number, not 'many'"),
     Case("several wrong settings", [*TRAIN, "--set", "rate=fast", "--set", "x=1"], "'fast'. No setting is called 'x'."),

@@ -53,6 +53,17 @@ def test_the_rule_of_the_guide_is_the_rule() -> None:
     assert "of those within .01 of it, the most accurate one. If all cost more, the one that costs least." in text
 
 
+def test_that_nothing_is_chosen_for_several_runs_is_said(here: Path) -> None:
+    several = [*ROLES, *CSAD, "--seed", "0,1"]
+    assert "is 3, the default, and not chosen, as there are several" in typed("train", *several, "--out", "a").stderr
+    given = typed("train", *several, "--set", "debias_weight=3", "--out", "b")
+    plain = typed("train", *[*ROLES, *BRIEF, "--seed", "0,1"], "--method", "vanilla", "--out", "c")
+    named = typed("train", "toy-table", *CSAD, "--seed", "0,1", "--out", "d")
+    for result in (given, plain, named):
+        assert result.exit_code == 0, result.stderr
+        assert "the default" not in result.stderr
+
+
 def test_what_was_chosen_and_why_is_said(here: Path) -> None:
     result = typed("train", *ROLES, *CSAD, "--out", "run")
     assert result.exit_code == 0, result.output

@@ -154,6 +154,13 @@ def test_a_comma_in_the_name_of_a_column_makes_no_sweep(here: Path) -> None:
     assert data_section(here / "run")["target"] == "pay, yearly"
 
 
+def test_a_folder_of_several_runs_is_told_from_none(here: Path) -> None:
+    assert typed("people.csv", *ROLES, *SHORT, "--seed", "0,1", "--out", "runs", "--quiet").exit_code == 0
+    result = CliRunner().invoke(app, ["evaluate", "runs"])
+    assert result.exit_code == 2
+    assert result.stderr == "csad: runs holds several runs: give one of them, as 'runs/seed=0'.\n"
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [
@@ -168,6 +175,12 @@ def test_a_comma_in_the_name_of_a_column_makes_no_sweep(here: Path) -> None:
         (["people.csv", *DRAWN, "--split", "1,2,3,4"], "--split must name a column, or two or three shares"),
         (["people.csv", *DRAWN, "--split", "0.8,-0.2"], "fractions must be three shares"),
         (["people.csv", *ROLES, "--width", "gender"], "--width must name a column and its number, as age=5"),
+        (
+            ["people.csv", *ROLES, "--width", "age=5,hours=2"],
+            "--width is given once for each column, as --width age=5,",
+        ),
+        (["people.csv", *DRAWN, "--split", "0.7"], "The split '0.7' is neither a column of people.csv nor shares"),
+        (["people.csv", *DRAWN, "--split", "70%,10%,20%"], "with commas between, as 0.7,0.1,0.2."),
         (["people.csv", *ROLES, "--bins", "age=30"], "No bias is called 'age'"),
         (["people.csv", *ROLES, "--target-kind", "klass"], "No kind of target is called 'klass'. Nearest: class."),
         (["people.csv", *ROLES, "--images", "faces"], "--images says where pictures lie: give --image COLUMN too"),

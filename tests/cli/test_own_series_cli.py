@@ -109,7 +109,10 @@ def test_raw_columns_are_predicted_for_as_a_file_and_from_python(home: Path, els
 def test_a_file_that_lacks_a_step_is_one_sentence(home: Path, elsewhere: Path) -> None:
     write_rows(elsewhere / "list.csv", [["t0", "t1"], ["1", "2"]])
     result = typed("predict", str(home / "columns"), "list.csv")
-    assert (result.exit_code, result.stderr.splitlines()) == (2, ["csad: Column 't2' is not in list.csv. Nearest: t1."])
+    assert (result.exit_code, result.stderr.splitlines()) == (
+        2,
+        ["csad: Column 't2' is not in list.csv. It has t0, t1."],
+    )
 
 
 @pytest.mark.parametrize("name", ["files", "columns"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,13 @@ def test_the_page_goes_into_the_first_run_and_says_what_was_done(first: Any, mad
     assert str(made) not in page + card
     audit = json.loads((made / "csad" / "audit.json").read_text())
     assert audit["state"].upper() in first.stdout
+    assert f"The audit is of {audit['rows']} rows of the split test." in " ".join(first.stdout.split())
+    assert re.search(rf'<p class="eyebrow">[^<]+: {audit["rows"]} rows of the split test</p>', page)
+    source = audit["leakage"]["verdicts"][0]
+    readings = re.findall(rf"<tr>\s*<t[hd][^>]*>{source['layer']}</t[hd]>.*?</tr>", page, flags=re.S)
+    told = [row for row in readings if source["state"] in row]
+    assert len(source["readings"]) > 1
+    assert 0 < len(told) < len(readings)  # once for all readers of a source
     assert f"{100 * audit['figures']['accuracy']['value']:.1f}" in page
     assert "fam3" not in page  # of the rows themselves there is nothing
     assert "row of test" not in page

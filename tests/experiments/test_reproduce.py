@@ -276,7 +276,7 @@ def test_a_table_all_of_whose_runs_are_lost_is_not_written(own: str, tmp_path: P
 
 
 def test_a_setting_that_only_some_rows_have_is_told_before_anything_is_written(tmp_path: Path, heard: Any) -> None:
-    with pytest.raises(InputError, match="No setting is called 'debias_weight'"):
+    with pytest.raises(InputError, match="'debias_weight' is a setting of other methods"):
         reproduce("digits", rows=["csad", "vanilla"], settings={"debias_weight": 2}, out=tmp_path / "out", teller=heard)
     assert not (tmp_path / "out").exists()
 

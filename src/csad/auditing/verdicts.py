@@ -120,6 +120,11 @@ def judge(
             f"{short(rule.margin)} above chance: no evidence of leakage."
         )
         return Verdict(layer, bias, "no evidence of leakage", words, None, tuple(readings), planted, notes)
+    if best.low > best.chance + rule.margin:
+        why = f"the best reader has {told(best)}, but so little is independent of one another (rows, or persons) that"
+        words = f"{why} shuffled labels do as well too often (p {short(best.p_corrected)}, corrected): more are needed."
+        words = f"Whether {layer} tells {bias}{among} cannot be told from {rows:,} rows: {words}"
+        return Verdict(layer, bias, "cannot tell", words, None, tuple(readings), planted, notes)
     needed = _rounded(1.2 * rows)
     if not narrow:
         needed = max(needed, *(needed_rows(rows, (r.high - r.low) / 2, rule) for r in readings))

@@ -40,7 +40,7 @@ def report(
     """Write one HTML page on runs: the verdict, before and after, who pays, what the model goes by, its limits."""
     from csad.experiments.reports.reporting import findings_of
     from csad.experiments.run import load
-    from csad.report.audit_words import headline
+    from csad.report.audit_words import audited_rows, headline
     from csad.report.card import model_card
     from csad.report.run_page import run_page
 
@@ -62,7 +62,7 @@ def report(
 
     def show() -> None:
         typer.echo(headline(audit))
-        typer.echo(audit["words"])
+        typer.echo(f"{audit['words']} The audit is of {audited_rows(audit)}.")
         for note in found.notes:
             typer.echo(f"Note: {note}")
         typer.echo(f"Written: {place}" + (f", {card}" if card else ""))

@@ -145,6 +145,9 @@ class Folder:
     def read_config(self) -> dict[str, Any]:
         """The run's settings."""
         if not self.config.is_file():
+            several = sorted(self.path.glob("*/config.toml"))
+            if several:
+                raise InputError(f"{self.path} holds several runs: give one of them, as '{several[0].parent}'.")
             raise InputError(
                 f"{self.path} is not a run folder (it holds no config.toml): give one that csad train made."
             )

@@ -210,6 +210,10 @@ def _place(key: str, allowed: Mapping[str, Mapping[str, Any]]) -> tuple[str, str
     homes = [section for section, names in allowed.items() if name in names]
     if not homes and name in PAPER_NAMES:
         raise InputError(f"'{name}' is called {PAPER_NAMES[name]} here: write {PAPER_NAMES[name]}=….")
+    if not homes and name in {
+        other for method in METHODS.names() for other in own_settings("settings", METHODS[method])
+    }:
+        raise InputError(f"'{name}' is a setting of other methods (csad list settings), not of this one: leave it out.")
     if not homes:
         raise unknown("setting", name, {n for names in allowed.values() for n in names})
     if len(homes) > 1:

@@ -12,10 +12,12 @@ from typing import Any, Unpack
 
 from csad.errors import InputError
 from csad.experiments.build import maker_of, plan_run
+from csad.experiments.choices.occasion import told_of_several
 from csad.experiments.folder import Folder
 from csad.experiments.forecast import carry_out
 from csad.experiments.many import Campaign, Means
 from csad.experiments.plan import tuple_settings
+from csad.experiments.threshold import is_own
 from csad.experiments.train import checked_seed
 from csad.experiments.wanted import Wanted
 
@@ -102,10 +104,13 @@ def sweep(
     combinations = variants(given, tuple_settings(method, maker_of(task, given), given))
     varied = tuple(name for name in given if len({str(values[name]) for values in combinations}) > 1)
     Folder(place).check_home()
-    wanted, about = [], []
+    wanted: list[Wanted] = []
+    about: list[dict[str, Any]] = []
     for values, seed in itertools.product(combinations, seeds):
         name = ",".join([*(f"{key}={values[key]}" for key in varied), f"seed={seed}"])
         _, plan = plan_run(task, method, values, preset, campaign.dataset)
+        if not wanted and (told := told_of_several(plan, values, own=is_own(task))):
+            campaign.teller.say(told)
         wanted.append(Wanted(name, task, method, seed, plan, place / name))
         about.append({"name": name, "seed": seed, "values": {key: values[key] for key in varied}})
     runs = [campaign.ready(one, resume=resume, force=force) for one in wanted]

@@ -74,6 +74,11 @@ def headline(audit: Plain) -> str:
     return f"Whether the {source} leaks {names} cannot be told from these rows."
 
 
+def audited_rows(audit: Plain) -> str:
+    """Which rows the audit is of."""
+    return f"{audit['rows']:,} rows of the split {audit['split']}"
+
+
 def verdict_words(audit: Plain) -> list[str]:
     """What is said of each bias, the gravest first."""
     order = (LEAKS, UNCLEAR, NONE)

@@ -11,7 +11,7 @@ MOST_NAMED = 4
 def limits(findings: Findings) -> list[str]:
     """The limits of what was found, what is special to these runs first."""
     audit = findings.main.audit
-    found = [f"The audit is of {audit['rows']:,} rows of the split {audit['split']}.", *_notes(findings)]
+    found = [f"The audit is of {said.audited_rows(audit)}.", *_notes(findings)]
     if audit["state"] == said.NONE:
         found.append("No evidence is no proof: another kind of reader, or one with far more rows, might find more.")
     if audit["state"] == said.UNCLEAR and audit["needed_rows"]:

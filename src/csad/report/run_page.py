@@ -22,6 +22,7 @@ def run_page(findings: Findings) -> str:
         state=audit["state"],
         state_class=CLASSES[audit["state"]],
         headline=said.headline(audit),
+        audited=said.audited_rows(audit),
         verdicts=said.verdict_words(audit),
         comparison="" if audit["comparison"] is None else audit["comparison"]["words"],
         alarms=[warning for name, warning in all_warnings(findings) if name == findings.main.name],

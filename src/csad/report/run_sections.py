@@ -95,7 +95,7 @@ def probes(findings: Findings) -> list[Part]:
             x_label="AUC of the best reader, with its interval", mark_at=CHANCE, mark_name="chance", across=(0.45, 1.0),
         )  # fmt: skip
         table = [line for told in findings.pair for line in _reading_lines(told, bias)]
-        head = ["from", "run", "reader", "AUC", "p, corrected", "verdict"]
+        head = ["from", "run", "reader", "AUC", "p, corrected", "verdict, by all readers"]
         found.append({"bias": bias, "chart": chart, "words": words, "head": head, "rows": table})
     return found
 
@@ -103,10 +103,10 @@ def probes(findings: Findings) -> list[Part]:
 def _reading_lines(told: Told, bias: str) -> list[list[str]]:
     return [
         [v["layer"], told.name, r["probe"], said.interval(r["score"], r["low"], r["high"]), f"{r['p_corrected']:.3f}",
-         v["state"]]
+         "" if k else v["state"]]
         for v in told.audit["leakage"]["verdicts"]
         if v["bias"] == bias
-        for r in v["readings"]
+        for k, r in enumerate(v["readings"])
     ]  # fmt: skip
 
 

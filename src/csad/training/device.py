@@ -25,7 +25,8 @@ def choose_device(name: str = "auto") -> torch.device:
             raise RuntimeError
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError) as error:
-        raise InputError(f"There is no device '{name}' here: give auto, cpu, cuda or cuda:N.") from error
+        here = "auto, cpu, cuda or cuda:N" if torch.cuda.is_available() else "auto or cpu, since torch finds no GPU"
+        raise InputError(f"There is no device '{name}' here: give {here}.") from error
     return device
 
 

@@ -269,6 +269,20 @@ def test_shares_that_are_as_good_as_a_whole_are_no_news(make: Make, shares: tupl
     assert make(fractions=shares).notices == ()
 
 
+def test_labels_that_are_numbers_with_signs_about_them_are_told(make: Make) -> None:
+    told = "; if '20%' is 20, write it so, as all others, and it holds numbers."
+    rate = {"rate": [f"{20 + k % 5}%" for k in ROW]}
+    for settings in ({"bias": ("rate",)}, {"target": "rate", "drop": ("fold", "who", "pay", "income")}):
+        assert f"The values of column 'rate' count as classes{told}" in make(rate, **settings).notices
+
+
+@pytest.mark.parametrize(("width", "told"), [(58.9, False), (59, True), (1000, True)])
+def test_a_width_that_holds_all_values_is_told(make: Make, width: float, told: bool) -> None:
+    """Ages go from 20 to 79."""
+    notices = make(bias=("age",), widths={"age": width}).notices
+    assert (f"All values of 'age' are alike, as none are more than {width} apart." in notices) == told
+
+
 def test_shares_that_are_no_whole_are_told_how_they_are_taken(make: Make) -> None:
     told = "The shares 0.7, 0.1, 0.1 add up to 0.9: rows are split 0.778, 0.111, 0.111."
     assert make(fractions=(0.7, 0.1, 0.1)).notices == (told,)

@@ -11,7 +11,7 @@ import pytest
 from csv_tables import write_table
 
 from csad.data.tables.cells import undressed
-from csad.data.tables.columns import Dates, Numbers, Words
+from csad.data.tables.columns import Dates, Numbers, Words, comma_words
 from csad.data.tables.files import read_cells, read_table_file
 from csad.data.tables.given import given_table, is_raw
 from csad.data.tables.inputs import fit_inputs
@@ -27,12 +27,50 @@ from csad.errors import InputError
     [
         ("22,550", "22550"), ("1,234,567.8", "1234567.8"), ("30.7%", "30.7"), ("$ 5", "5"), ("5 €", "5"),
         ("-3 %", "-3"), ("-1,000", "-1000"), (" 7% ", "7"), ("$22,550.50", "22550.50"),
+        ("1.000,50", "1000.50"), ("1.000", ""), ("USD 1000", "1000"), ("12 EUR", "12"), ("\N{MINUS SIGN}12", "-12"),
         ("0,125", ""), ("-0,500", ""), ("3,5", ""), ("1 000", ""), ("75 001", ""),
         ("1.5", ""), ("x5%", ""), ("12,34,567", ""), ("(5)", ""), ("2020-01", ""), ("1,5,6", ""), ("", ""), ("%", ""),
     ],
 )  # fmt: skip
 def test_numbers_with_signs_about_them_are_known(word: str, number: str) -> None:
     assert undressed(word) == number
+
+
+@pytest.mark.parametrize(
+    ("cells", "doubtful"),
+    [
+        (["386", "1,024", "", "2,000"], "1,024"),
+        (["386", "1,024", "2,5"], ""),
+        (["0,386", "1,024"], ""),
+        (["386", "1024"], ""),
+    ],
+)
+def test_a_comma_that_may_mean_two_things_is_told(tmp_path: Path, cells: list[str], doubtful: str) -> None:
+    path = tmp_path / "own.csv"
+    path.write_text("a;b\n" + "".join(f"{cell};{row}\n" for row, cell in enumerate(cells)))
+    column = read_table_file(path)["a"]
+    assert isinstance(column, Numbers)
+    assert column.doubtful == column.take(np.array([0])).doubtful == doubtful
+    told = ["In column 'a' '1,024' is read as 1.024, as semicolons set columns apart: write 1024 if it is that."]
+    assert comma_words("a", column) == (told if doubtful else [])
+
+
+@pytest.mark.parametrize("rows", [30, 60_000])
+def test_the_one_cell_that_is_no_date_is_named(tmp_path: Path, rows: int) -> None:
+    """In the first block of a file, or in a later one."""
+    days = [f"20{10 + k % 9}-{1 + k % 12:02d}-{1 + k % 28:02d}" for k in range(rows)]
+    days[rows - 3] = "13/02/2021"
+    table = read_table_file(write_table(tmp_path, {"day": days, "x": [k % 7 for k in range(rows)]}))
+    with pytest.raises(
+        InputError, match=rf"'day' of .* holds dates \(ISO\), but '13/02/2021' in line {rows - 1}: write all"
+    ):
+        fit_inputs(table, ["day", "x"], np.arange(rows))
+    words = [f"2010-01-{1 + k % 28:02d}" if k % 3 else f"none {k}" for k in range(rows)]
+    free = read_table_file(
+        write_table(tmp_path, {"day": words[:60], "x": [k % 7 for k in range(60)][: len(words[:60])]})
+    )
+    assert isinstance(free["day"], Words)
+    assert free["day"].format == ""
 
 
 def test_cells_are_as_the_file_writes_them(tmp_path: Path) -> None:

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 # may be how ill somebody is, and '-' the outcome of a test.
 BLANKS = frozenset(("", "na", "nan", "n/a", "#n/a", "<na>", "null", "?"))
 AMONG_NUMBERS = BLANKS | {"none", ".", "-"}
-SIGNS = re.compile(r"^[$€£¥]\s?|\s?[%$€£¥]$")  # around a number
+SIGNS = re.compile(r"^(?:[$€£¥]|USD|EUR|GBP)\s?|\s?(?:[%$€£¥]|USD|EUR|GBP)$")  # around a number
 THOUSANDS = re.compile(r"-?[1-9]\d{0,2}(,\d{3})+(\.\d+)?")
+POINTED = re.compile(r"-?[1-9]\d{0,2}(\.\d{3})+,\d+")  # 1.000,50
 LARGEST = 1e30  # a number beyond, like infinity, measures nothing and counts as missing
 
 
@@ -35,7 +36,8 @@ def with_point(word: str) -> str:
 def undressed(word: str) -> str:
     """The number that 22,550, 30.7% or $5 most likely show, as a program writes it; nothing where there is none."""
     word = word.strip()
-    bare = SIGNS.sub("", word)
+    bare = SIGNS.sub("", word.replace("\N{MINUS SIGN}", "-"))
+    bare = bare.replace(".", "").replace(",", ".") if POINTED.fullmatch(bare) else bare
     bare = bare.replace(",", "") if THOUSANDS.fullmatch(bare) else bare
     return bare if bare != word and number_of(bare) is not None else ""
 

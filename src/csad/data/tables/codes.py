@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csad.data.tables.cells import BLANKS, number_of, with_point
-from csad.data.tables.columns import LOOKED_AT, MOST_WORDS, Ids, Whole, Words
+from csad.data.tables.columns import FEW_NUMBERS, LOOKED_AT, MOST_WORDS, Ids, Whole, Words
+from csad.data.tables.dates import days_of, usual_format
 
 
 class Codes:
@@ -21,6 +22,7 @@ class Codes:
         self._comma = comma
         self._codes: dict[str, int] = {}  # of words as they stand in the file, with spaces around them
         self._words: dict[str, int] = {}
+        self._lines: dict[str, int] = {}  # in which each word comes first
         self._parts: list[NDArray[Any]] = []
         self._full = False
         self._first: tuple[str, ...] = ()
@@ -47,7 +49,11 @@ class Codes:
         """What was read, as one array."""
         if self._full:
             return Ids(np.concatenate(self._parts), self._numbers, self._odd, blanks=blanks, first=self._first)
-        return Words(np.concatenate(self._parts), tuple(self._words), self._numbers, self._odd, blanks)
+        words = tuple(self._words)
+        form = usual_format(words) if len(words) > FEW_NUMBERS else ""
+        stray = next((word for word in words if form and days_of([word], form) is None), "")
+        odd = (stray, self._lines[stray]) if stray else self._odd
+        return Words(np.concatenate(self._parts), words, self._numbers, odd, blanks, form if stray else "")
 
     def _met(self, word: str, line: int) -> int:
         """The code of a word that is new as it is written."""
@@ -57,6 +63,7 @@ class Codes:
             return -1
         if word not in self._words:
             self._words[word] = len(self._words)
+            self._lines[word] = line
             if number_of(with_point(word) if self._comma else word) is not None:
                 self._numbers += 1
             elif not self._odd[0]:
@@ -70,6 +77,7 @@ class Codes:
         self._first = tuple(islice(self._words, LOOKED_AT))
         self._codes.clear()
         self._words.clear()
+        self._lines.clear()
 
 
 def _hashes(words: Iterable[str]) -> Whole:

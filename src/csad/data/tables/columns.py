@@ -22,10 +22,14 @@ FEW_NUMBERS = 20  # up to here different numbers may be classes; above they meas
 
 @dataclass(frozen=True)
 class Numbers:
-    """Numbers, NaN where one is missing; ``blanks`` are the words that were read as missing."""
+    """Numbers, NaN where one is missing; ``blanks`` are the words that were read as missing.
+
+    ``doubtful`` is one of which the file does not tell whether its comma stands for a point or between thousands.
+    """
 
     values: Floats
     blanks: tuple[str, ...] = ()
+    doubtful: str = ""
 
     def missing(self) -> Mask:
         """Where no value is known."""
@@ -33,14 +37,15 @@ class Numbers:
 
     def take(self, rows: Whole) -> Numbers:
         """The same column of these rows."""
-        return Numbers(self.values[rows], self.blanks)
+        return replace(self, values=self.values[rows])
 
 
 @dataclass(frozen=True)
 class Words:
     """Words as their places in ``words``, −1 where one is missing.
 
-    ``numbers`` of the words read like numbers; ``odd`` is the first that does not, and the line it stands in.
+    ``numbers`` of the words read like numbers; ``odd`` is the first that does not, and the line it stands in. Where
+    nearly all are dates in one ``format``, it is the first that is none.
     """
 
     codes: NDArray[np.int32]
@@ -48,6 +53,7 @@ class Words:
     numbers: int = 0
     odd: tuple[str, int] = ("", 0)
     blanks: tuple[str, ...] = ()
+    format: str = ""
 
     def missing(self) -> Mask:
         """Where no value is known."""
@@ -55,7 +61,7 @@ class Words:
 
     def take(self, rows: Whole) -> Words:
         """The same column of these rows."""
-        return Words(self.codes[rows], self.words, self.numbers, self.odd, self.blanks)
+        return replace(self, codes=self.codes[rows])
 
     @property
     def mostly_numbers(self) -> bool:
@@ -128,7 +134,8 @@ class Table:
         return self.columns[name]
 
     def _advice(self, name: str) -> str:
-        near = self.with_part(name) or next(iter(get_close_matches(name, self.columns, n=1, cutoff=0.5)), "")
+        small = {known.lower(): known for known in self.columns}
+        near = self.with_part(name) or "".join(small[n] for n in get_close_matches(name.lower(), small, 1, cutoff=0.7))
         return f"Nearest: {near}." if near else f"It has {shown(tuple(self.columns))}."
 
     def with_part(self, name: str) -> str:
@@ -183,6 +190,17 @@ def keys_of(column: Column) -> Whole:
     """A number for each row, equal where the values are, counted in the order in which they first come."""
     _, first, place = np.unique(values_of(column), return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first))[place.reshape(-1)].astype(np.int64)
+
+
+def comma_words(name: str, column: Column) -> list[str]:
+    """A sentence where the file does not tell what a comma means."""
+    if not isinstance(column, Numbers) or not column.doubtful:
+        return []
+    word = column.doubtful
+    read, other = word.replace(",", "."), word.replace(",", "")
+    return [
+        f"In column '{name}' {word!r} is read as {read}, as semicolons set columns apart: write {other} if it is that."
+    ]
 
 
 def quoted(name: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
 ISO = "ISO"
@@ -12,6 +12,7 @@ LETTERS = {
     "%d": "day", "%m": "month", "%b": "month", "%Y": "year", "%H": "hours", "%M": "minutes", "%S": "seconds",
 }  # fmt: skip
 SECONDS = 86_400
+FIRST = 20  # words that tell which format to look at
 
 
 def days_of(words: Iterable[str], form: str) -> dict[str, float] | None:
@@ -20,6 +21,16 @@ def days_of(words: Iterable[str], form: str) -> dict[str, float] | None:
         return {word: _instant(word.strip(), form).timestamp() / SECONDS for word in words}
     except (ValueError, OverflowError):
         return None
+
+
+def usual_format(words: Sequence[str]) -> str:
+    """The format in which nearly all of the words are dates, as the first few tell; empty where there is none."""
+    first = words[:FIRST]
+    fitting = {form: sum(days_of([word], form) is not None for word in first) for form in FORMATS}
+    form = max(fitting, key=fitting.__getitem__)
+    if fitting[form] < len(first) / 2:
+        return ""
+    return form if sum(days_of([word], form) is not None for word in words) >= 0.9 * len(words) else ""
 
 
 def spelled(form: str) -> str:

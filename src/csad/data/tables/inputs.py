@@ -7,7 +7,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from csad.data.tables.columns import Column, Dates, Ids, Numbers, Table, Whole, Words, advice_on_signs, named
+from csad.data.tables.columns import (
+    Column,
+    Dates,
+    Ids,
+    Numbers,
+    Table,
+    Whole,
+    Words,
+    advice_on_signs,
+    comma_words,
+    named,
+    quoted,
+)
 from csad.data.tables.dates import spelled
 from csad.data.tables.preparation import Preparation
 from csad.data.tables.prepared import OneHot, Scaled
@@ -60,6 +72,12 @@ def check_not_mixed(name: str, column: Column, table: Table) -> None:
         where = f"{column.odd[0]!r} in line {column.odd[1]}"
         advice = f"make it a number, leave it empty where none is known, or leave the column out (drop {name})"
         raise InputError(f"Column '{name}' of {table.path} holds numbers, but {where}: {advice}.")
+    if isinstance(column, Words) and column.format:
+        where = f"{column.odd[0]!r} in line {column.odd[1]}"
+        advice = f"write all alike, leave it empty where none is known, or leave the column out (drop {quoted(name)})"
+        raise InputError(
+            f"Column '{name}' of {table.path} holds dates ({spelled(column.format)}), but {where}: {advice}."
+        )
 
 
 def kind_of(column: Column) -> str:
@@ -166,6 +184,7 @@ def _told(name: str, column: Column) -> list[str]:
     if isinstance(column, Dates) and len(column.days) > 1:
         first, second = [spelled(form) for form in column.days][:2]
         found.append(f"The dates of column '{name}' are read as {first}; they could be {second} as well.")
+    found += comma_words(name, column)
     if isinstance(column, Words) and (advice := advice_on_signs(column)):
         found.append(f"The values of column '{name}' count as categories{advice}.")
     elif isinstance(column, Words) and column.numbers and column.odd[0]:

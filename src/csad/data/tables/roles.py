@@ -54,6 +54,9 @@ class Roles(NamedTuple):
             if name not in table.columns and (whole := table.with_part(name)):
                 quotes = f"on the command line a name that has a comma stands in quotes, as '\"{whole}\"'"
                 raise InputError(f"Column '{name}' is not in {table.path}. Nearest: {whole}; {quotes}.")
+        if self.split and self.split not in table.columns and self.split[0] in "-.0123456789":
+            told = "shares are two or three numbers with commas between, as 0.7,0.1,0.2"
+            raise InputError(f"The split '{self.split}' is neither a column of {table.path} nor shares: {told}.")
         for name in (self.target, *self.bias, *self.drop, self.group, self.split):
             if name:
                 table[name]
@@ -76,6 +79,10 @@ def numbers_by_column(option: str, words: Iterable[str], *, one: bool = False) -
     for word in words:
         name, _, given = word.rpartition("=")
         name = name.strip()
+        if "=" in name:
+            raise InputError(
+                f"--{option} is given once for each column, as --{option} {word.split(',')[0]}, not '{word}'."
+            )
         numbers = [number_of(part) for part in given.replace(",", " ").split()]
         known = tuple(number for number in numbers if number is not None)
         if not name or not known or len(known) < len(numbers) or (one and len(known) > 1):

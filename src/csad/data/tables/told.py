@@ -8,8 +8,19 @@ from typing import NamedTuple
 import numpy as np
 
 from csad.data.copies import copies_of_classes, is_copy_of_numbers
-from csad.data.samples import Classes
-from csad.data.tables.columns import Column, Numbers, Table, Whole, quoted, shown, values_of
+from csad.data.samples import Classes, Number
+from csad.data.tables.columns import (
+    Column,
+    Numbers,
+    Table,
+    Whole,
+    advice_on_signs,
+    comma_words,
+    number_name,
+    quoted,
+    shown,
+    values_of,
+)
 from csad.data.tables.inputs import Fate, kind_of
 from csad.data.tables.labels import Label
 from csad.data.tables.roles import Roles
@@ -58,6 +69,17 @@ def label_notices(table: Table, rows: Whole, labels: Sequence[Label], trained: W
     for label in labels:
         if blanks := table[label.name].blanks:
             found.append(f"In column '{label.name}' {shown(tuple(map(repr, blanks)))} counts as missing.")
+        found += comma_words(label.name, table[label.name])
+        if advice := advice_on_signs(table[label.name]):
+            found.append(f"The values of column '{label.name}' count as classes{advice}.")
+        if (
+            isinstance(label.kind, Number)
+            and label.width
+            and np.ptp(label.known()[~np.isnan(label.known())]) <= label.width
+        ):
+            found.append(
+                f"All values of '{label.name}' are alike, as none are more than {number_name(label.width)} apart."
+            )
         if isinstance(label.kind, Classes):
             present = set(label.values[trained].tolist())
             absent = [repr(name) for code, name in enumerate(label.kind.names) if code not in present]

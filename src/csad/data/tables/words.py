@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csad.data.tables.cells import AMONG_NUMBERS, BLANKS, numbers_of
+from csad.data.tables.cells import AMONG_NUMBERS, BLANKS, THOUSANDS, numbers_of
 from csad.data.tables.codes import Codes
 from csad.data.tables.columns import Column, Dates, Numbers
 from csad.data.tables.dates import FORMATS, days_of
@@ -54,6 +54,7 @@ class Growing:
         self._numbers: list[NDArray[Any]] = [np.empty(0, np.float32)]
         self._dates: dict[str, list[NDArray[np.float64]]] = {}
         self._codes = Codes(comma, odd or ("", 0))
+        self._doubtful, self._decimal = "", False  # the first number with a comma; whether one can only be 3,5
 
     def add(self, words: Words, lines: Sequence[int]) -> None:
         """Takes the next rows, which stand in these lines."""
@@ -71,7 +72,8 @@ class Growing:
             return self._codes.column(tuple(self._blanks | self._codes.blanks))
         if self._kind == "dates":
             return Dates({form: np.concatenate(days) for form, days in self._dates.items()}, tuple(self._blanks))
-        return Numbers(np.concatenate(self._numbers), tuple(self._blanks))
+        doubtful = "" if self._decimal else self._doubtful
+        return Numbers(np.concatenate(self._numbers), tuple(self._blanks), doubtful)
 
     def _is_odd(self, word: str) -> bool:
         if numbers_of([word], comma=self._comma) is not None:
@@ -86,10 +88,19 @@ class Growing:
             return False
         values, missing = found
         self._numbers.append(values)
+        if self._comma:
+            self._see_commas(words)
         self._blanks |= dict.fromkeys(sorted(missing))
         if not np.isnan(values).all() or any(word.lower() not in BLANKS for word in missing):
             self._kind = "numbers"
         return True
+
+    def _see_commas(self, words: Words) -> None:
+        """Whether each comma so far could stand between thousands as well."""
+        for word in words:
+            if "," in word:
+                self._doubtful = self._doubtful or word.strip()
+                self._decimal = self._decimal or not THOUSANDS.fullmatch(word.strip())
 
     def _add_dates(self, words: Words) -> bool:
         if self._kind not in ("", "dates"):

@@ -79,9 +79,18 @@ def check_same_data(run: Run, other: Run) -> None:
     for what in ("task", "data"):
         ours, theirs = run.config[what], other.config[what]
         if ours != theirs:
-            raise InputError(f"Runs are compared on the same data, but their {what} differ: {ours} and {theirs}.")
+            raise InputError(f"Runs are compared on the same data, but {_apart(what, ours, theirs)}.")
     if run.config["about"].get("fingerprint") != other.config["about"].get("fingerprint"):
         raise InputError("Runs are compared on the same data, but these two were trained on other rows.")
+
+
+def _apart(what: str, ours: Any, theirs: Any) -> str:
+    """In what the two differ."""
+    if not isinstance(ours, dict) or not isinstance(theirs, dict):
+        return f"their {what} differ: {ours} and {theirs}"
+    names = [name for name in {**ours, **theirs} if ours.get(name) != theirs.get(name)]
+    told = "; ".join(f"{name} is {ours.get(name, 'not set')!r} and {theirs.get(name, 'not set')!r}" for name in names)
+    return f"their settings of {what} differ: {told}"
 
 
 def _notes(run: Run, dataset: Dataset, split: str) -> tuple[str, ...]:

@@ -54,6 +54,14 @@ def rows_to_choose_by(
     return None
 
 
+def told_of_several(plan: Plan, given: Mapping[str, Any], *, own: bool) -> str:
+    """What the user may not expect of several runs: that the weight is not chosen, as it is of one; else nothing."""
+    if _why_settled(own, plan, given):
+        return ""
+    advice = f"train one run first, and give what it chooses: --set {WEIGHT}=… --set train.epochs=…"
+    return f"{WEIGHT} is {plan.settings[WEIGHT]:g}, the default, and not chosen, as there are several runs: {advice}."
+
+
 def _why_settled(own: bool, plan: Plan, given: Mapping[str, Any]) -> str:
     """Why there is nothing to choose, as the settings tell; nothing where there is."""
     if WEIGHT not in plan.settings:
