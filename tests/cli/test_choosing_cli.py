@@ -55,7 +55,9 @@ def test_the_rule_of_the_guide_is_the_rule() -> None:
 
 def test_that_nothing_is_chosen_for_several_runs_is_said(here: Path) -> None:
     several = [*ROLES, *CSAD, "--seed", "0,1"]
-    assert "is 3, the default, and not chosen, as there are several" in typed("train", *several, "--out", "a").stderr
+    assert "is 3, the default, and not chosen: there are several runs" in typed("train", *several, "--out", "a").stderr
+    none = typed("train", *several, "--split", "0.8,0,0.2", "--out", "e").stderr
+    assert "is 3, the default, and not chosen: the validation split has 0 rows, and 50 are needed." in none
     given = typed("train", *several, "--set", "debias_weight=3", "--out", "b")
     plain = typed("train", *[*ROLES, *BRIEF, "--seed", "0,1"], "--method", "vanilla", "--out", "c")
     named = typed("train", "toy-table", *CSAD, "--seed", "0,1", "--out", "d")

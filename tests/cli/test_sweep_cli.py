@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
@@ -123,6 +124,21 @@ def test_people_get_a_line_for_each_value(swept: tuple[Path, dict[str, Any], str
             assert f"{middle:.4f} ± {spread:.4f}" in row
         assert " 2 " in row
     assert f"Runs: {place}" in shown.stdout
+
+
+def test_targets_of_two_kinds_have_a_figure_each(tmp_path: Path) -> None:
+    rows = np.arange(80)
+    columns = {"x": rows * 7 % 11, "y": rows % 2, "pay": rows * 31 % 77, "b": rows // 2 % 2}
+    write_columns(tmp_path / "own.csv", {name: list(values) for name, values in columns.items()})
+    words = ["train", str(tmp_path / "own.csv"), "--bias", "b", "--method", "vanilla", *SHORT, "--device", "cpu"]
+    shown = typed(*words, "--set", "data.target=y,pay", "--out", str(tmp_path / "runs"), "--quiet")
+    assert shown.exit_code == 0, shown.stderr
+    y, pay = (
+        next(line for line in shown.stdout.splitlines() if line.startswith(f"│ {name} ")) for name in ("y", "pay")
+    )
+    for line in (y, pay):
+        assert re.search(r"\d\.\d{4}", line)
+        assert "–" in line
 
 
 def test_a_sweep_on_training_rows_alone_shows_its_values(tmp_path: Path) -> None:

@@ -175,7 +175,8 @@ def _shown(lines: Sequence[Mapping[str, Mapping[str, float]]]) -> list[tuple[str
     """
     places = dict.fromkeys((split, name) for figures in lines for split in figures for name in figures[split])
     splits = list(dict.fromkeys(split for split, _ in places if split != "train"))
-    told = [next(place for place in places if place[0] == split) for split in splits]
+    firsts = ((split, next(iter(figures[split]))) for split in splits for figures in lines if figures.get(split))
+    told = list(dict.fromkeys(firsts))
     fare = ("bias_conflicting", "equalised_odds_")
     return told + [place for place in places if place[0] in splits[-1:] and place[1].startswith(fare)]
 

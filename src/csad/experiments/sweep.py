@@ -108,8 +108,8 @@ def sweep(
     about: list[dict[str, Any]] = []
     for values, seed in itertools.product(combinations, seeds):
         name = ",".join([*(f"{key}={values[key]}" for key in varied), f"seed={seed}"])
-        _, plan = plan_run(task, method, values, preset, campaign.dataset)
-        if not wanted and (told := told_of_several(plan, values, own=is_own(task))):
+        dataset, plan = plan_run(task, method, values, preset, campaign.dataset)
+        if not wanted and (told := told_of_several(dataset, plan, values, own=is_own(task))):
             campaign.teller.say(told)
         wanted.append(Wanted(name, task, method, seed, plan, place / name))
         about.append({"name": name, "seed": seed, "values": {key: values[key] for key in varied}})

@@ -18,6 +18,7 @@ from csad.data.tables.files import read_table_file
 from csad.data.tables.own import from_table, table_from_settings
 from csad.data.tables.owned import OwnTable
 from csad.data.tables.preparation import Preparation
+from csad.data.tables.roles import numbers_by_column, one_by_column
 from csad.errors import InputError
 
 N = 200
@@ -283,6 +284,14 @@ def test_a_width_that_holds_all_values_is_told(make: Make, width: float, told: b
     assert (f"All values of 'age' are alike, as none are more than {width} apart." in notices) == told
 
 
+def test_what_is_told_of_a_column_that_is_bias_and_input_is_told_once(tmp_path: Path) -> None:
+    path = tmp_path / "own.csv"
+    path.write_text("y;b;x\n" + "".join(f"{k % 2};{1 + k // 2 % 3},{k // 2 % 3}24;{k * 7 % 11}\n" for k in range(90)))
+    notices = from_table(path, target="y", bias="b", keep_bias_in_x=True).notices
+    assert len(notices) == 1
+    assert notices[0].startswith("In column 'b' '1,024' is read as 1.024")
+
+
 def test_shares_that_are_no_whole_are_told_how_they_are_taken(make: Make) -> None:
     told = "The shares 0.7, 0.1, 0.1 add up to 0.9: rows are split 0.778, 0.111, 0.111."
     assert make(fractions=(0.7, 0.1, 0.1)).notices == (told,)
@@ -426,3 +435,11 @@ def test_adult_as_a_table_of_ones_own(tmp_path: Path, adult_root: Path) -> None:
     for rows in table.splits.values():
         assert float(rows.y.double().mean()) == pytest.approx(7841 / 32_561, abs=0.001)
         assert float((rows.b[:, 0] == 0).double().mean()) == pytest.approx(10_771 / 32_561, abs=0.001)
+
+
+def test_a_name_may_hold_the_sign_that_parts_it_from_its_numbers() -> None:
+    assert one_by_column("width", ["dose=mg=5", "age>=50=1"]) == {"dose=mg": 5.0, "age>=50": 1.0}
+    assert numbers_by_column("bins", ["age=30,60", "a,b=1 2"]) == {"age": (30.0, 60.0), "a,b": (1.0, 2.0)}
+    for words in (["age=5,hours=2"], ["age=30,60,hours=2"]):
+        with pytest.raises(InputError, match=r"--bins is given once for each column, as --bins age="):
+            numbers_by_column("bins", words)

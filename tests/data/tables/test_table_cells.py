@@ -19,6 +19,7 @@ from csad.data.tables.own import from_table
 from csad.data.tables.owned import hearing
 from csad.data.tables.preparation import Preparation
 from csad.data.tables.prepared import OneHot, Scaled
+from csad.data.tables.words import grown
 from csad.errors import InputError
 
 
@@ -55,22 +56,50 @@ def test_a_comma_that_may_mean_two_things_is_told(tmp_path: Path, cells: list[st
     assert comma_words("a", column) == (told if doubtful else [])
 
 
-@pytest.mark.parametrize("rows", [30, 60_000])
-def test_the_one_cell_that_is_no_date_is_named(tmp_path: Path, rows: int) -> None:
-    """In the first block of a file, or in a later one."""
-    days = [f"20{10 + k % 9}-{1 + k % 12:02d}-{1 + k % 28:02d}" for k in range(rows)]
-    days[rows - 3] = "13/02/2021"
-    table = read_table_file(write_table(tmp_path, {"day": days, "x": [k % 7 for k in range(rows)]}))
-    with pytest.raises(
-        InputError, match=rf"'day' of .* holds dates \(ISO\), but '13/02/2021' in line {rows - 1}: write all"
-    ):
-        fit_inputs(table, ["day", "x"], np.arange(rows))
-    words = [f"2010-01-{1 + k % 28:02d}" if k % 3 else f"none {k}" for k in range(rows)]
-    free = read_table_file(
-        write_table(tmp_path, {"day": words[:60], "x": [k % 7 for k in range(60)][: len(words[:60])]})
-    )
-    assert isinstance(free["day"], Words)
-    assert free["day"].format == ""
+DAYS = [f"2020-{1 + k // 28:02d}-{1 + k % 28:02d}" for k in range(60)]
+
+
+@pytest.mark.parametrize("cells", [2**18, 16])
+def test_the_one_cell_that_is_no_date_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cells: int) -> None:
+    """In the first block of a file, or in a later one; a word that is missing among dates is none."""
+    monkeypatch.setattr("csad.data.tables.csv_files.CELLS", cells)
+    days = [*DAYS[:5], "none", *DAYS[6:57], "13/02/2021", *DAYS[58:]]
+    table = read_table_file(write_table(tmp_path, {"day": days, "x": [k % 7 for k in range(60)]}))
+    fitted = fit_inputs(table, ["day", "x"], np.arange(60))
+    assert fitted.fates["day"].becomes == "left out: an id or free text"
+    [notice] = [notice for notice in fitted.notices if "left out" in notice]
+    assert "words (such as '13/02/2021' in line 59)" in notice
+    assert notice.endswith("; nearly all others are dates (ISO): write it so, and the column holds dates.")
+
+
+def test_few_dates_and_a_word_are_categories_as_they_were(tmp_path: Path) -> None:
+    days = [DAYS[k % 28] if k % 10 else "never" for k in range(200)]
+    table = read_table_file(write_table(tmp_path, {"day": days, "x": [k % 7 for k in range(200)]}))
+    fitted = fit_inputs(table, ["day", "x"], np.arange(200))
+    assert fitted.fates["day"].becomes.startswith("input: one-hot")
+    assert fitted.notices == [
+        "Column 'day' mixes dates (ISO) and others ('never' in line 2): they count as categories."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "odd", "form"),
+    [
+        (
+            [*(f"{m:02d}/01/{y}" for y in (2018, 2019, 2020) for m in range(1, 13)), "01/15/2021", "unknown"],
+            37,
+            "%m/%d/%Y",
+        ),
+        ([*DAYS, "13/02/2021"], 60, "ISO"),
+        ([*DAYS[:3], "-", *DAYS, "soon"], 64, "ISO"),
+        ([day if k % 3 else f"none {k}" for k, day in enumerate(DAYS)], 0, ""),
+        ([*DAYS[:10], "soon"], 0, ""),  # too few to say what is usual
+    ],
+)
+def test_the_word_that_is_no_date_is_found_by_the_format_of_most(words: list[str], odd: int, form: str) -> None:
+    [column] = grown(lambda: iter([(range(len(words)), [words])]), 1)
+    assert isinstance(column, Words)
+    assert (column.format, column.odd[1]) == (form, odd)
 
 
 def test_cells_are_as_the_file_writes_them(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csad.data.tables.cells import BLANKS, number_of, with_point
+from csad.data.tables.cells import AMONG_NUMBERS, BLANKS, number_of, with_point
 from csad.data.tables.columns import FEW_NUMBERS, LOOKED_AT, MOST_WORDS, Ids, Whole, Words
 from csad.data.tables.dates import days_of, usual_format
 
@@ -50,8 +50,9 @@ class Codes:
         if self._full:
             return Ids(np.concatenate(self._parts), self._numbers, self._odd, blanks=blanks, first=self._first)
         words = tuple(self._words)
-        form = usual_format(words) if len(words) > FEW_NUMBERS else ""
-        stray = next((word for word in words if form and days_of([word], form) is None), "")
+        told = [word for word in words if word.lower() not in AMONG_NUMBERS]  # which are no dates, but missing ones
+        form = usual_format(told) if len(told) > FEW_NUMBERS else ""
+        stray = next((word for word in told if form and days_of([word], form) is None), "")
         odd = (stray, self._lines[stray]) if stray else self._odd
         return Words(np.concatenate(self._parts), words, self._numbers, odd, blanks, form if stray else "")
 

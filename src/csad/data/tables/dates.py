@@ -24,13 +24,16 @@ def days_of(words: Iterable[str], form: str) -> dict[str, float] | None:
 
 
 def usual_format(words: Sequence[str]) -> str:
-    """The format in which nearly all of the words are dates, as the first few tell; empty where there is none."""
+    """The format in which nearly all of the words are dates, most of them where several are; empty where none is."""
     first = words[:FIRST]
-    fitting = {form: sum(days_of([word], form) is not None for word in first) for form in FORMATS}
-    form = max(fitting, key=fitting.__getitem__)
-    if fitting[form] < len(first) / 2:
-        return ""
-    return form if sum(days_of([word], form) is not None for word in words) >= 0.9 * len(words) else ""
+    likely = [form for form in FORMATS if _fitting(first, form) >= len(first) / 2]
+    fitting = {form: _fitting(words, form) for form in likely}
+    form = max(fitting, key=fitting.__getitem__, default="")
+    return form if form and fitting[form] >= 0.9 * len(words) else ""
+
+
+def _fitting(words: Iterable[str], form: str) -> int:
+    return sum(days_of([word], form) is not None for word in words)
 
 
 def spelled(form: str) -> str:

@@ -18,7 +18,6 @@ from csad.data.tables.columns import (
     advice_on_signs,
     comma_words,
     named,
-    quoted,
 )
 from csad.data.tables.dates import spelled
 from csad.data.tables.preparation import Preparation
@@ -72,12 +71,6 @@ def check_not_mixed(name: str, column: Column, table: Table) -> None:
         where = f"{column.odd[0]!r} in line {column.odd[1]}"
         advice = f"make it a number, leave it empty where none is known, or leave the column out (drop {name})"
         raise InputError(f"Column '{name}' of {table.path} holds numbers, but {where}: {advice}.")
-    if isinstance(column, Words) and column.format:
-        where = f"{column.odd[0]!r} in line {column.odd[1]}"
-        advice = f"write all alike, leave it empty where none is known, or leave the column out (drop {quoted(name)})"
-        raise InputError(
-            f"Column '{name}' of {table.path} holds dates ({spelled(column.format)}), but {where}: {advice}."
-        )
 
 
 def kind_of(column: Column) -> str:
@@ -137,7 +130,7 @@ def _fit_words(name: str, trained: Words, kind: str) -> Used:
     if len(kinds) > MOST_KINDS or (len(kinds) > FEW_KINDS and len(kinds) > known / 2):
         many = (
             f"holds {len(kinds):,} different {_example(trained)} in {known:,} training rows, as an id or free text does"
-            f"{advice_on_signs(trained)}"
+            f"{advice_on_signs(trained)}{_advice_on_dates(trained)}"
         )
         return None, Fate(kind, "left out: an id or free text"), many
     if len(kinds) == 1:
@@ -147,6 +140,12 @@ def _fit_words(name: str, trained: Words, kind: str) -> Used:
     rest = kinds[:1] if _yes_or_no(kinds) else ()  # of yes and no one column tells all
     used = OneHot(name, kinds[len(rest) :], rest, missing)
     return used, Fate(kind, _input(used, "one-hot")), ""
+
+
+def _advice_on_dates(column: Words) -> str:
+    if not column.format:
+        return ""
+    return f"; nearly all others are dates ({spelled(column.format)}): write it so, and the column holds dates"
 
 
 def _example(column: Words | Ids) -> str:
@@ -187,6 +186,11 @@ def _told(name: str, column: Column) -> list[str]:
     found += comma_words(name, column)
     if isinstance(column, Words) and (advice := advice_on_signs(column)):
         found.append(f"The values of column '{name}' count as categories{advice}.")
+    elif isinstance(column, Words) and column.format:
+        odd, form = column.odd, spelled(column.format)
+        found.append(
+            f"Column '{name}' mixes dates ({form}) and others ({odd[0]!r} in line {odd[1]}): they count as categories."
+        )
     elif isinstance(column, Words) and column.numbers and column.odd[0]:
         found.append(f"Column '{name}' mixes numbers and words ({column.odd[0]!r}): its values count as categories.")
     return found

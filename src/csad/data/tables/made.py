@@ -47,7 +47,7 @@ def owned(found: Labelled, made: Made, rest: str = "") -> OwnTable:
     notices += [*found.notices, *group_notices(found.roles.group, found.groups), *made.notices]
     lines = column_lines(found.table, found.roles, labels, made.fates, rest)
     table = OwnTable(
-        made.task, made.splits, vary=made.vary, preparation=made.preparation, notices=tuple(notices),
+        made.task, made.splits, vary=made.vary, preparation=made.preparation, notices=tuple(dict.fromkeys(notices)),
         columns=tuple(lines),
     )  # fmt: skip
     check_trainable(table, needs_bias=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -79,7 +80,7 @@ def numbers_by_column(option: str, words: Iterable[str], *, one: bool = False) -
     for word in words:
         name, _, given = word.rpartition("=")
         name = name.strip()
-        if "=" in name:
+        if re.match(r"[^=]+=[-\d.,\s]+,[^=]+$", name):  # two columns in one word; a name may hold a = as well
             raise InputError(
                 f"--{option} is given once for each column, as --{option} {word.split(',')[0]}, not '{word}'."
             )

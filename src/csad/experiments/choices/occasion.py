@@ -54,12 +54,15 @@ def rows_to_choose_by(
     return None
 
 
-def told_of_several(plan: Plan, given: Mapping[str, Any], *, own: bool) -> str:
+def told_of_several(dataset: Dataset, plan: Plan, given: Mapping[str, Any], *, own: bool) -> str:
     """What the user may not expect of several runs: that the weight is not chosen, as it is of one; else nothing."""
     if _why_settled(own, plan, given):
         return ""
-    advice = f"train one run first, and give what it chooses: --set {WEIGHT}=… --set train.epochs=…"
-    return f"{WEIGHT} is {plan.settings[WEIGHT]:g}, the default, and not chosen, as there are several runs: {advice}."
+    why = _readable(dataset)
+    if not isinstance(why, str):
+        advice = f"train one first, and give what it chooses: --set {WEIGHT}=… --set train.epochs=…"
+        why = f"there are several runs; {advice}"
+    return f"{WEIGHT} is {plan.settings[WEIGHT]:g}, the default, and not chosen: {why}."
 
 
 def _why_settled(own: bool, plan: Plan, given: Mapping[str, Any]) -> str:
