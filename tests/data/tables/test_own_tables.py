@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,40 +8,21 @@ import numpy as np
 import pytest
 import torch
 from csv_tables import write_table
+from own_people import COLUMNS, ROW, Make, N, maker
 from parkinson_files import real
 
-from csad.data.copies import is_copy_of_numbers
 from csad.data.samples import Classes, Number
 from csad.data.sets.adult_table import FIELDS
 from csad.data.tables.files import read_table_file
 from csad.data.tables.own import from_table, table_from_settings
-from csad.data.tables.owned import OwnTable
 from csad.data.tables.preparation import Preparation
 from csad.data.tables.roles import numbers_by_column, one_by_column
 from csad.errors import InputError
 
-N = 200
-ROW = np.arange(N)
-COLUMNS: dict[str, list[Any]] = {
-    "income": ["high" if k % 2 else "low" for k in ROW],
-    "pay": [10.0 * (k % 50) for k in ROW],
-    "gender": ["f" if k // 2 % 2 else "m" for k in ROW],
-    "age": [20 + k % 60 for k in ROW],
-    "city": [["Rome", "Oslo", "Lima"][k % 3] for k in ROW],
-    "height": [150 + (k * 7) % 45 + 0.25 for k in ROW],
-    "who": [f"p{k // 4}" for k in ROW],
-    "fold": ["test" if k % 8 < 4 else "train" for k in ROW],
-}
-USUAL: dict[str, Any] = {"target": "income", "bias": ("gender",), "drop": ("fold", "who", "pay")}
-Make = Callable[..., OwnTable]
-
 
 @pytest.fixture
 def make(tmp_path: Path) -> Make:
-    def made(columns: dict[str, list[Any]] | None = None, **settings: Any) -> OwnTable:
-        return from_table(write_table(tmp_path, COLUMNS | (columns or {})), **(USUAL | settings))
-
-    return made
+    return maker(tmp_path)
 
 
 def cells(name: str, rows: torch.Tensor) -> list[Any]:
@@ -150,157 +130,6 @@ def test_a_column_without_validation_rows_has_some_drawn_and_says_so(make: Make)
     assert {name: len(rows) for name, rows in table.splits.items()} == {"train": 50, "validation": 50, "test": 100}
     assert set(cells("fold", table.splits["validation"].extra["row"])) == {"train"}
     assert table.notices == ("Column 'fold' names no rows for validation: 50 of 100 training rows were drawn for it.",)
-
-
-def test_a_class_that_no_training_row_has_is_told(make: Make) -> None:
-    table = make(
-        {"gender": ["x" if k == 0 else g for k, g in enumerate(COLUMNS["gender"])]}, split="fold", drop=("who", "pay")
-    )
-    assert table.notices == ("No training row has 'x' as 'gender'.",)
-
-
-def test_a_bias_that_says_the_target_in_every_training_row_is_told(make: Make) -> None:
-    """Rows that are tested do not count, nor do those whose bias is not known; one row against the bias is enough."""
-    against = [k for k in ROW if COLUMNS["fold"][k] == "test"]
-    town = [
-        "" if k % 5 == 0 else {"high": ("Rome", "Oslo"), "low": ("Lima", "Bern")}[COLUMNS["income"][k]][k // 2 % 2]
-        for k in ROW
-    ]
-    for k in against:
-        town[k] = "Rome"
-    settings: dict[str, Any] = {
-        "bias": ("gender", "town"),
-        "split": "fold",
-        "drop": ("who", "pay", "city"),
-        "fractions": (1, 0, 0),
-    }
-    assert make({"town": town}, **settings).notices == (
-        "In the training rows 'town' decides 'income': no value of it is there with two targets, so that nothing in "
-        "them says which of the two is meant. Add rows that go against the bias.",
-    )
-    town[next(k for k in ROW if k not in against and town[k] == "Lima")] = "Rome"
-    assert make({"town": town}, **settings).notices == ()
-
-
-def test_a_bias_that_is_known_of_one_target_alone_decides_nothing(make: Make) -> None:
-    town = [("Rome", "Oslo")[k // 2 % 2] if COLUMNS["income"][k] == "high" else "" for k in ROW]
-    assert make({"town": town}, bias=("town",), drop=("fold", "who", "pay", "gender")).notices == ()
-
-
-GENDER, AGE = COLUMNS["gender"], COLUMNS["age"]
-OF_GENDER, OF_AGE = (
-    "bias 'gender' and nothing else: leave it out (drop copy), or",
-    "bias 'age' and hardly anything else",
-)
-BINS: dict[str, Any] = {"bias": ("age",), "bins": {"age": (40,)}}
-WIDTHS: dict[str, Any] = {"bias": ("age",), "widths": {"age": 5}}
-PAY: dict[str, Any] = {"target": "pay", "drop": ("fold", "who", "income")}
-
-
-@pytest.mark.parametrize(
-    ("column", "settings", "told"),
-    [
-        ([{"f": "2", "m": "1"}[g] for g in GENDER], {}, [OF_GENDER]),
-        ([g if k % 9 else "" for k, g in enumerate(GENDER)], {}, [OF_GENDER]),
-        ([2000 - age for age in AGE], BINS, [OF_AGE]),
-        ([round(age * 12 / 11) for age in AGE], WIDTHS, [OF_AGE]),
-        ([word == "high" for word in COLUMNS["income"]], {}, ["target 'income' and nothing else: leave it out"]),
-        ([pay / 7 for pay in COLUMNS["pay"]], PAY, ["target 'pay' and hardly anything else: leave it out"]),
-        ([f"{g}{k % 2}" for k, g in enumerate(GENDER)], {}, []),
-        ([g if k else "fm".replace(g, "") for k, g in enumerate(GENDER)], {}, []),
-        ([g if k % 3 == 0 else "" for k, g in enumerate(GENDER)], {}, []),
-        ([age + k % 5 for k, age in enumerate(AGE)], BINS, []),
-        ([AGE[k] > 50 for k in ROW], BINS, []),
-    ],
-)
-def test_an_input_that_says_a_label_over_again_is_told(
-    make: Make, column: list[Any], settings: dict[str, Any], told: list[str]
-) -> None:
-    notices = [notice for notice in make({"copy": column}, **settings).notices if "'copy' tells" in notice]
-    assert len(notices) == len(told)
-    for notice, words in zip(notices, told, strict=True):
-        assert words in notice
-
-
-def told_copies(table: OwnTable) -> list[str]:
-    return [notice.split(":")[0] for notice in table.notices if " tells " in notice]
-
-
-def test_a_bias_that_is_asked_to_be_an_input_is_no_news(make: Make) -> None:
-    assert make(keep_bias_in_x=True).notices == ()
-    sex = {"sex, told": COLUMNS["gender"]}
-    assert told_copies(make(sex, bias=("gender", "sex, told"), keep_bias_in_x=True)) == []
-    assert told_copies(make(sex)) == ["Column 'sex, told' tells the bias 'gender' and nothing else"]
-    assert '(drop "sex, told")' in " ".join(make(sex).notices)
-
-
-def test_values_far_out_make_no_copy_of_two_columns(make: Make) -> None:
-    """Such as -9999 for what is missing."""
-    far = [k % 20 == 3 for k in ROW]
-    age, weight = ([-9999 if lost else k * n % m for k, lost in enumerate(far)] for n, m in ((37, 101), (53, 97)))
-    assert np.corrcoef(age, weight)[0, 1] > 0.999
-    assert told_copies(make({"age": age, "weight": weight}, bias=("age",), widths={"age": 5})) == []
-    assert len(told_copies(make({"age": age, "weight": age}, bias=("age",), widths={"age": 5}))) == 1
-
-
-@pytest.mark.parametrize(("known", "told"), [(19, 0), (99, 0), (100, 1), (200, 1)])
-def test_a_copy_must_be_known_to_be_one_in_half_of_the_rows(make: Make, known: int, told: int) -> None:
-    site = [["A", "B"][k // 3 % 2] if k < known else None for k in ROW]
-    copy = [["1", "2"][k // 3 % 2] if k < known else str(1 + k % 3) for k in ROW]
-    assert len(told_copies(make({"site": site, "copy": copy}, bias=("site",)))) == told
-
-
-def test_a_copy_is_told_in_twenty_rows_or_more_alone(tmp_path: Path) -> None:
-    for rows, told in ((19, 0), (20, 1)):
-        columns = {"y": [k % 2 for k in range(rows)], "b": [k // 2 % 2 for k in range(rows)]}
-        columns |= {"copy": [1 - b for b in columns["b"]], "x": [k * 7 % 11 for k in range(rows)]}
-        table = from_table(write_table(tmp_path, columns), target="y", bias="b", fractions=(0.6, 0.2, 0.2))
-        assert len(told_copies(table)) == told
-
-
-def test_two_values_lie_on_a_line_and_are_no_copy(make: Make) -> None:
-    old = [int(age > 50) for age in COLUMNS["age"]]
-    assert told_copies(make({"old": old}, bias=("age",), widths={"age": 5})) == []
-    assert not is_copy_of_numbers(np.array([0.0, 1, 0, 1]), np.array([3.0, 5, 3, 5]))
-    assert is_copy_of_numbers(np.array([0.0, 1, 2, 3]), np.array([3.0, 5, 7, 9]))
-
-
-@pytest.mark.parametrize("shares", [(0.7, 0.15, 0.1501), (0.333, 0.333, 0.333), (70, 10, 20), (1, 0, 0), (33, 33, 33)])
-def test_shares_that_are_as_good_as_a_whole_are_no_news(make: Make, shares: tuple[float, ...]) -> None:
-    assert make(fractions=shares).notices == ()
-
-
-def test_labels_that_are_numbers_with_signs_about_them_are_told(make: Make) -> None:
-    told = "; if '20%' is 20, write it so, as all others, and it holds numbers."
-    rate = {"rate": [f"{20 + k % 5}%" for k in ROW]}
-    for settings in ({"bias": ("rate",)}, {"target": "rate", "drop": ("fold", "who", "pay", "income")}):
-        assert f"The values of column 'rate' count as classes{told}" in make(rate, **settings).notices
-
-
-@pytest.mark.parametrize(("width", "told"), [(58.9, False), (59, True), (1000, True)])
-def test_a_width_that_holds_all_values_is_told(make: Make, width: float, told: bool) -> None:
-    """Ages go from 20 to 79."""
-    notices = make(bias=("age",), widths={"age": width}).notices
-    assert (f"All values of 'age' are alike, as none are more than {width} apart." in notices) == told
-
-
-def test_what_is_told_of_a_column_that_is_bias_and_input_is_told_once(tmp_path: Path) -> None:
-    path = tmp_path / "own.csv"
-    path.write_text("y;b;x\n" + "".join(f"{k % 2};{1 + k // 2 % 3},{k // 2 % 3}24;{k * 7 % 11}\n" for k in range(90)))
-    notices = from_table(path, target="y", bias="b", keep_bias_in_x=True).notices
-    assert len(notices) == 1
-    assert notices[0].startswith("In column 'b' '1,024' is read as 1.024")
-
-
-def test_shares_that_are_no_whole_are_told_how_they_are_taken(make: Make) -> None:
-    told = "The shares 0.7, 0.1, 0.1 add up to 0.9: rows are split 0.778, 0.111, 0.111."
-    assert make(fractions=(0.7, 0.1, 0.1)).notices == (told,)
-    told = "The shares 700, 100, 200 add up to 1,000: rows are split 0.7, 0.1, 0.2."
-    assert make(fractions=(700, 100, 200)).notices == (told,)
-    with pytest.raises(
-        InputError, match=r"train, validation and test, none below 0 and the first above it, not \(-0\.7"
-    ):
-        make(fractions=(-0.7, 0.1, 0.2))
 
 
 def test_the_seed_decides_who_is_tested(make: Make) -> None:
