@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-SAME_RANKS = 0.99
+SAME_RANKS = 0.99  # lower, since rounding makes many values alike
 SAME = 0.999  # a correlation from here on is that of one number in two units, rounded or not: age and year of birth
 
 

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from csv_tables import write_table
 
+from csad.data.tables.advice import comma_words
 from csad.data.tables.cells import undressed
-from csad.data.tables.columns import Dates, Numbers, Words, comma_words
+from csad.data.tables.columns import Dates, Numbers, Words
 from csad.data.tables.files import read_cells, read_table_file
 from csad.data.tables.given import given_table, is_raw
 from csad.data.tables.inputs import fit_inputs

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csad.data.tables.cells import number_of, undressed
+from csad.data.tables.cells import number_of
 from csad.errors import InputError
 
 Floats = NDArray[Any]  # float32 where that loses nothing, else float64
@@ -161,17 +161,6 @@ def named(column: Numbers | Words) -> tuple[Whole, tuple[str, ...]]:
     return codes, tuple(ordered)
 
 
-def advice_on_signs(column: Column) -> str:
-    """What to do about words that are nearly all numbers with signs about them, as 22,550 or 30.7%; else nothing."""
-    words = column.words[:LOOKED_AT] if isinstance(column, Words) else column.first if isinstance(column, Ids) else ()
-    plain = {word: bare for word in words if (bare := undressed(word))}
-    numbers = len(plain) + sum(number_of(word) is not None for word in words)
-    if not plain or numbers < 0.9 * len(words):
-        return ""
-    word, bare = next(iter(plain.items()))
-    return f"; if {word!r} is {bare}, write it so, as all others, and it holds numbers"
-
-
 def number_name(value: float) -> str:
     """The number as one would write it: 3, not 3.0."""
     return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(float(value))
@@ -190,22 +179,6 @@ def keys_of(column: Column) -> Whole:
     """A number for each row, equal where the values are, counted in the order in which they first come."""
     _, first, place = np.unique(values_of(column), return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first))[place.reshape(-1)].astype(np.int64)
-
-
-def comma_words(name: str, column: Column) -> list[str]:
-    """A sentence where the file does not tell what a comma means."""
-    if not isinstance(column, Numbers) or not column.doubtful:
-        return []
-    word = column.doubtful
-    read, other = word.replace(",", "."), word.replace(",", "")
-    return [
-        f"In column '{name}' {word!r} is read as {read}, as semicolons set columns apart: write {other} if it is that."
-    ]
-
-
-def quoted(name: str) -> str:
-    """The name as it is typed among others that have commas between."""
-    return f'"{name}"' if "," in name else name
 
 
 def shown(names: tuple[str, ...], most: int = 8) -> str:

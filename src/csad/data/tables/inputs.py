@@ -7,18 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from csad.data.tables.columns import (
-    Column,
-    Dates,
-    Ids,
-    Numbers,
-    Table,
-    Whole,
-    Words,
-    advice_on_signs,
-    comma_words,
-    named,
-)
+from csad.data.tables.advice import advice_on_dates, advice_on_signs, comma_words
+from csad.data.tables.columns import Column, Dates, Ids, Numbers, Table, Whole, Words, named
 from csad.data.tables.dates import spelled
 from csad.data.tables.preparation import Preparation
 from csad.data.tables.prepared import OneHot, Scaled
@@ -130,7 +120,7 @@ def _fit_words(name: str, trained: Words, kind: str) -> Used:
     if len(kinds) > MOST_KINDS or (len(kinds) > FEW_KINDS and len(kinds) > known / 2):
         many = (
             f"holds {len(kinds):,} different {_example(trained)} in {known:,} training rows, as an id or free text does"
-            f"{advice_on_signs(trained)}{_advice_on_dates(trained)}"
+            f"{advice_on_signs(trained)}{advice_on_dates(trained)}"
         )
         return None, Fate(kind, "left out: an id or free text"), many
     if len(kinds) == 1:
@@ -140,12 +130,6 @@ def _fit_words(name: str, trained: Words, kind: str) -> Used:
     rest = kinds[:1] if _yes_or_no(kinds) else ()  # of yes and no one column tells all
     used = OneHot(name, kinds[len(rest) :], rest, missing)
     return used, Fate(kind, _input(used, "one-hot")), ""
-
-
-def _advice_on_dates(column: Words) -> str:
-    if not column.format:
-        return ""
-    return f"; nearly all others are dates ({spelled(column.format)}): write it so, and the column holds dates"
 
 
 def _example(column: Words | Ids) -> str:

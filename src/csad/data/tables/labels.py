@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from csad.data.samples import Classes, Number
+from csad.data.tables.advice import advice_on_signs
 from csad.data.tables.columns import (
     FEW_NUMBERS,
     Column,
@@ -21,7 +22,6 @@ from csad.data.tables.columns import (
     Table,
     Whole,
     Words,
-    advice_on_signs,
     named,
     number_name,
     shown,

@@ -9,18 +9,8 @@ import numpy as np
 
 from csad.data.copies import copies_of_classes, is_copy_of_numbers
 from csad.data.samples import Classes, Number
-from csad.data.tables.columns import (
-    Column,
-    Numbers,
-    Table,
-    Whole,
-    advice_on_signs,
-    comma_words,
-    number_name,
-    quoted,
-    shown,
-    values_of,
-)
+from csad.data.tables.advice import advice_on_signs, comma_words, quoted
+from csad.data.tables.columns import Column, Numbers, Table, Whole, number_name, shown, values_of
 from csad.data.tables.inputs import Fate, kind_of
 from csad.data.tables.labels import Label
 from csad.data.tables.roles import Roles
