@@ -75,8 +75,8 @@ def harder_table():
     """CSAD beside vanilla in all tables that compare the two row by row: the first figure of each table."""
     rows = []
     for path, table in tables().items():
-        cells = {(cell.method, cell.column): cell for cell in table.cells if cell.metric == table.cells[0].metric}
         metric = table.cells[0].metric
+        cells = {(cell.method, cell.column): cell for cell in table.cells if cell.metric == metric}
         rows += [
             [
                 f"[{table.table}](../results/{path.stem}.md), {one.column}",

@@ -32,19 +32,10 @@ def is_copy_of_numbers(x: NDArray[Any], numbers: NDArray[Any]) -> bool:
 
     Ranks must agree as well: a few values far out, as -9999 for what is missing, make any two columns correlate.
     """
-    if len(np.unique(x)) < 3:
+    if min(len(np.unique(x)), len(np.unique(numbers))) < 3:
         return False  # any two values lie on a line
-    return _correlation(x, numbers) >= SAME and _correlation(_ranks(x), _ranks(numbers)) >= SAME_RANKS
+    if abs(np.corrcoef(x, numbers)[0, 1]) < SAME:
+        return False
+    from scipy.stats import rankdata
 
-
-def _correlation(one: NDArray[Any], other: NDArray[Any]) -> float:
-    """Without its sign; 0 where one of the two does not vary."""
-    a, b = (values.astype(np.float64) - values.mean(dtype=np.float64) for values in (one, other))
-    sizes = float(np.linalg.norm(a) * np.linalg.norm(b))
-    return abs(float(a @ b)) / sizes if sizes > 0 else 0.0
-
-
-def _ranks(values: NDArray[Any]) -> NDArray[np.float64]:
-    """The place of each value in their order, the mean of places where several are alike."""
-    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
-    return (np.cumsum(counts) - counts / 2)[place.reshape(-1)]
+    return bool(abs(np.corrcoef(rankdata(x), rankdata(numbers))[0, 1]) >= SAME_RANKS)

@@ -137,11 +137,12 @@ def _decode(source: Path, names: Sequence[str], decoder: Decoder, cache: ImageCa
             return
         with open_archive(source, names) as archive:
             broken = decode_all(archive, names, decoder, cache, most_broken(tolerated, len(names)))
-        if len(broken) > most_broken(tolerated, len(names)):
+        try:
+            _check_broken(source, names, [names[i] for i in broken], tolerated)
+        except InputError:
             cache.discard()
-        else:
-            cache.finish()
-    _check_broken(source, names, [names[i] for i in broken], tolerated)
+            raise
+        cache.finish()
 
 
 def _check_broken(source: Path, names: Sequence[str], broken: Sequence[str], tolerated: float) -> None:

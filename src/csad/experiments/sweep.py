@@ -104,15 +104,15 @@ def sweep(
     combinations = variants(given, tuple_settings(method, maker_of(task, given), given))
     varied = tuple(name for name in given if len({str(values[name]) for values in combinations}) > 1)
     Folder(place).check_home()
-    wanted: list[Wanted] = []
-    about: list[dict[str, Any]] = []
+    wanted, about = [], []
     for values, seed in itertools.product(combinations, seeds):
         name = ",".join([*(f"{key}={values[key]}" for key in varied), f"seed={seed}"])
-        dataset, plan = plan_run(task, method, values, preset, campaign.dataset)
-        if not wanted and (told := told_of_several(dataset, plan, values, own=is_own(task))):
-            campaign.teller.say(told)
+        _, plan = plan_run(task, method, values, preset, campaign.dataset)
         wanted.append(Wanted(name, task, method, seed, plan, place / name))
         about.append({"name": name, "seed": seed, "values": {key: values[key] for key in varied}})
+    plan = wanted[0].plan
+    if told := told_of_several(campaign.dataset(task, plan.data), plan, given, own=is_own(task)):
+        campaign.teller.say(told)
     runs = [campaign.ready(one, resume=resume, force=force) for one in wanted]
     campaign.begin(runs, resume=resume, force=force)
     lost = carry_out(campaign, f"{Path(task).stem} {method}", runs, "Give --resume to go on.")

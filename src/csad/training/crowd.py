@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from typing import NamedTuple
 
 import torch
 
-try:
+if sys.platform != "win32":  # which tells nothing of the kind
     import resource
-except ImportError:  # Windows tells nothing of the kind
-    resource = None  # type: ignore[assignment]
 
 WINDOW = 5.0  # seconds of computing that one look is about
 CROWDED = 100  # times in a second of computing that a core was taken away: alone some 20, beside a rival 250
@@ -33,9 +32,12 @@ class Crowd:
         self._before: Use | None = None
         self._advised = False
 
-    def advice(self) -> str:
-        """What to do, where threads of this process have been kept waiting; else nothing, and nothing a second time."""
-        if self._advised or resource is None or torch.get_num_threads() == 1:
+    def advice(self, device: torch.device) -> str:
+        """What to do, where threads of this process have been kept waiting; else nothing, and nothing a second time.
+
+        A GPU's work does not wait for them.
+        """
+        if self._advised or device.type != "cpu" or sys.platform == "win32" or torch.get_num_threads() == 1:
             return ""
         now, before = _use(), self._before
         if before is not None and now.seconds - before.seconds < WINDOW:

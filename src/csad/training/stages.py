@@ -157,7 +157,7 @@ class Training:
             self.logs[k].write(line)
         mean = {name: fmean(value[k] for k in self._living()) for name, value in values.items()}
         self.listener.progress(stage, place, self.steps, mean)
-        if self.way.device.type == "cpu" and (advice := self.way.crowd.advice()):
+        if advice := self.way.crowd.advice(self.way.device):
             self.listener.warn(advice)
 
     def _due(self, epoch: int) -> bool:

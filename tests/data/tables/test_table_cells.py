@@ -100,7 +100,7 @@ def test_few_dates_and_a_word_are_categories_as_they_were(tmp_path: Path) -> Non
 def test_the_word_that_is_no_date_is_found_by_the_format_of_most(words: list[str], odd: int, form: str) -> None:
     [column] = grown(lambda: iter([(range(len(words)), [words])]), 1)
     assert isinstance(column, Words)
-    assert (column.format, column.odd[1]) == (form, odd)
+    assert (column.date_format, column.odd[1]) == (form, odd)
 
 
 def test_cells_are_as_the_file_writes_them(tmp_path: Path) -> None:

@@ -20,9 +20,9 @@ def advice_on_signs(column: Column) -> str:
 
 def advice_on_dates(column: Words) -> str:
     """What to do about the word among dates that is none; nothing where they are no dates."""
-    if not column.format:
+    if not column.date_format:
         return ""
-    return f"; nearly all others are dates ({spelled(column.format)}): write it so, and the column holds dates"
+    return f"; nearly all others are dates ({spelled(column.date_format)}): write it so, and the column holds dates"
 
 
 def comma_words(name: str, column: Column) -> list[str]:

@@ -45,7 +45,7 @@ class Words:
     """Words as their places in ``words``, −1 where one is missing.
 
     ``numbers`` of the words read like numbers; ``odd`` is the first that does not, and the line it stands in. Where
-    nearly all are dates in one ``format``, it is the first that is none.
+    nearly all are dates in one ``date_format``, it is the first that is none.
     """
 
     codes: NDArray[np.int32]
@@ -53,7 +53,7 @@ class Words:
     numbers: int = 0
     odd: tuple[str, int] = ("", 0)
     blanks: tuple[str, ...] = ()
-    format: str = ""
+    date_format: str = ""
 
     def missing(self) -> Mask:
         """Where no value is known."""

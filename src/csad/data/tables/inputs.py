@@ -170,8 +170,8 @@ def _told(name: str, column: Column) -> list[str]:
     found += comma_words(name, column)
     if isinstance(column, Words) and (advice := advice_on_signs(column)):
         found.append(f"The values of column '{name}' count as categories{advice}.")
-    elif isinstance(column, Words) and column.format:
-        odd, form = column.odd, spelled(column.format)
+    elif isinstance(column, Words) and column.date_format:
+        odd, form = column.odd, spelled(column.date_format)
         found.append(
             f"Column '{name}' mixes dates ({form}) and others ({odd[0]!r} in line {odd[1]}): they count as categories."
         )

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from csad.data.copies import copies_of_classes, is_copy_of_numbers
-from csad.data.samples import Classes, Number
+from csad.data.samples import Classes
 from csad.data.tables.advice import advice_on_signs, comma_words, quoted
 from csad.data.tables.columns import Column, Numbers, Table, Whole, number_name, shown, values_of
 from csad.data.tables.inputs import Fate, kind_of
@@ -62,14 +62,9 @@ def label_notices(table: Table, rows: Whole, labels: Sequence[Label], trained: W
         found += comma_words(label.name, table[label.name])
         if advice := advice_on_signs(table[label.name]):
             found.append(f"The values of column '{label.name}' count as classes{advice}.")
-        if (
-            isinstance(label.kind, Number)
-            and label.width
-            and np.ptp(label.known()[~np.isnan(label.known())]) <= label.width
-        ):
-            found.append(
-                f"All values of '{label.name}' are alike, as none are more than {number_name(label.width)} apart."
-            )
+        if label.width and np.nanmax(label.values) - np.nanmin(label.values) <= label.width:
+            width = number_name(label.width)
+            found.append(f"All values of '{label.name}' are alike, as none are more than {width} apart.")
         if isinstance(label.kind, Classes):
             present = set(label.values[trained].tolist())
             absent = [repr(name) for code, name in enumerate(label.kind.names) if code not in present]
@@ -102,17 +97,19 @@ def copy_notices(table: Table, inputs: Sequence[str], labels: Sequence[Label], r
     ``rows`` are those whose target is known, from which the labels were made.
     """
     y, *biases = labels
+    sources = {label.name: table[label.name].take(rows) for label in labels}
     found = []
     for name in inputs:
-        if name not in {bias.name for bias in biases}:  # a bias is an input where the user asked for it
-            column, leave = table[name].take(rows), f"leave it out (drop {quoted(name)})"
-            for bias in biases:
-                if else_ := _else_told(column, bias, table[bias.name].take(rows)):
-                    advice = f"{leave}, or the model is handed what it should unlearn"
-                    found.append(f"Column '{name}' tells the bias '{bias.name}' and {else_}: {advice}.")
-            if else_ := _else_told(column, y, table[y.name].take(rows)):
-                advice = f"{leave}, unless it is known whenever the model is to answer"
-                found.append(f"Column '{name}' tells the target '{y.name}' and {else_}: {advice}.")
+        if name in sources:
+            continue  # a bias is an input where the user asked for it
+        column, leave = table[name].take(rows), f"leave it out (drop {quoted(name)})"
+        for bias in biases:
+            if else_ := _else_told(column, bias, sources[bias.name]):
+                advice = f"{leave}, or the model is handed what it should unlearn"
+                found.append(f"Column '{name}' tells the bias '{bias.name}' and {else_}: {advice}.")
+        if else_ := _else_told(column, y, sources[y.name]):
+            advice = f"{leave}, unless it is known whenever the model is to answer"
+            found.append(f"Column '{name}' tells the target '{y.name}' and {else_}: {advice}.")
     return found
 
 

@@ -50,7 +50,7 @@ def rows_to_choose_by(
     if cost is not None:
         raise InputError(f"A cost says how {WEIGHT} is chosen, but it is not: {found}. Leave the cost out.")
     if not settled:
-        say(f"{WEIGHT} is {plan.settings[WEIGHT]:g}, the default, and not chosen: {found}.")
+        say(_not_chosen(plan, found))
     return None
 
 
@@ -62,6 +62,10 @@ def told_of_several(dataset: Dataset, plan: Plan, given: Mapping[str, Any], *, o
     if not isinstance(why, str):
         advice = f"train one first, and give what it chooses: --set {WEIGHT}=… --set train.epochs=…"
         why = f"there are several runs; {advice}"
+    return _not_chosen(plan, why)
+
+
+def _not_chosen(plan: Plan, why: str) -> str:
     return f"{WEIGHT} is {plan.settings[WEIGHT]:g}, the default, and not chosen: {why}."
 
 
