@@ -131,6 +131,7 @@ def test_two_values_lie_on_a_line_and_are_no_copy(make: Make) -> None:
     old = [int(age > 50) for age in COLUMNS["age"]]
     assert told_copies(make({"old": old}, bias=("age",), widths={"age": 5})) == []
     assert not is_copy_of_numbers(np.array([0.0, 1, 0, 1]), np.array([3.0, 5, 3, 5]))
+    assert not is_copy_of_numbers(np.array([0.0, 1, 2, 3]), np.array([4.0, 4, 4, 4]))
     assert is_copy_of_numbers(np.array([0.0, 1, 2, 3]), np.array([3.0, 5, 7, 9]))
 
 
