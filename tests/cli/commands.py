@@ -1,5 +1,7 @@
 """What tests of the command line type."""
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,11 @@ SHORT = [
 def typed(*words: str) -> Any:
     """What came of it: exit code, stdout, stderr."""
     return CliRunner().invoke(app, list(words))
+
+
+def python(*words: str, **options: Any) -> "subprocess.CompletedProcess[str]":
+    """Python with these words, as a program of its own."""
+    return subprocess.run([sys.executable, *words], capture_output=True, text=True, timeout=120, **options)
 
 
 def contents(place: Path) -> dict[str, bytes | None]:

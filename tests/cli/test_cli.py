@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 import typer
-from commands import SHORT, typed
+from commands import SHORT, python, typed
 
 import csad
 from csad.cli.console import one_sentence
@@ -29,10 +29,6 @@ def answer(*words: str) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(lines[0])
     assert isinstance(found, dict)
     return found
-
-
-def python(*words: str, **options: Any) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, *words], capture_output=True, text=True, timeout=120, **options)
 
 
 @pytest.fixture(scope="module")
@@ -211,7 +207,8 @@ def test_a_backbone_beside_the_user_is_found_in_training_and_in_evaluating(tmp_p
     options = {"cwd": tmp_path, "capture_output": True, "text": True, "timeout": 120}
     words = ["train", "toy-table", "--method", "vanilla", *SHORT, "--backbone", "beside:Net", "--out", "run", "--json"]
     trained = subprocess.run([*command, *words], **options)
-    evaluated = subprocess.run([*command, "evaluate", "run", "--json"], **options)
+    again = ["evaluate", "run", "--json", "--backbone", "beside:Net"]
+    evaluated = subprocess.run([*command, *again], **options)
     assert (trained.returncode, evaluated.returncode) == (0, 0), trained.stderr + evaluated.stderr
     assert json.loads(evaluated.stdout)["metrics"] == json.loads(trained.stdout)["metrics"]
 

@@ -92,6 +92,21 @@ def test_an_existing_file_is_written_over_only_where_that_is_asked_for(here: Pat
     assert len(read_rows(here / "p.csv")) == N
 
 
+@pytest.mark.parametrize("quiet", [(), ("--quiet",)])
+def test_ids_that_a_spreadsheet_would_run_are_told_and_can_be_made_safe(here: Path, quiet: tuple[str, ...]) -> None:
+    write_people(here / "new.csv", {"who": ["=1+1", "@a", *PEOPLE["who"][2:]]}, without=["income", "gender"])
+    result = typed("predict", "run", "new.csv", "--id", "who", *quiet)
+    assert result.exit_code == 0, result.stderr
+    told = "A spreadsheet would run '=1+1' and 1 more in predictions.csv as a formula: give --excel-safe"
+    assert told in result.stderr
+    assert [row["who"] for row in read_rows(here / "predictions.csv")][:3] == ["=1+1", "@a", "002"]
+    as_json = typed("predict", "run", "new.csv", "--id", "who", "--force", "--json", *quiet)
+    assert told in json.loads(as_json.stdout)["notices"][-1]
+    safe = typed("predict", "run", "new.csv", "--id", "who", "--force", "--excel-safe", *quiet)
+    assert "spreadsheet" not in safe.output
+    assert [row["who"] for row in read_rows(here / "predictions.csv")][:3] == ["'=1+1", "'@a", "002"]
+
+
 def without(column: str) -> Callable[[Path], Any]:
     return lambda here: write_people(here / "new.csv", {column + "s": PEOPLE[column]}, without=[column])
 

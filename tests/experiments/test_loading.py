@@ -15,6 +15,8 @@ from torch import nn
 
 import csad
 from csad.data.sets.toys import toy_table
+from csad.experiments.exports.exported import load_exported
+from csad.experiments.exports.exporting import export_run
 from csad.experiments.run import data_of
 
 
@@ -134,9 +136,61 @@ def test_a_run_with_a_backbone_by_path_is_loaded_with_its_settings(
     monkeypatch.syspath_prepend(tmp_path)
     settings = PLAIN | {"net.backbone": "own_net_to_load:Net", "net.width": 6}
     run = csad.train(DATASET, "vanilla", settings=settings, out=tmp_path / "run")
-    loaded = csad.load(tmp_path / "run")
-    assert loaded.features(X, "h").shape == (120, 6)
-    assert np.array_equal(loaded.predict_proba(X), run.predict_proba(X))
+    from own_net_to_load import Net
+
+    assert run.folder is not None
+    for again in ("own_net_to_load:Net", Net, Net(width=6)):  # the path, the class or a module of it
+        loaded = csad.load(run.folder, backbone=again)
+        assert loaded.features(X, "h").shape == (120, 6)
+        assert np.array_equal(loaded.predict_proba(X), run.predict_proba(X))
+    export = export_run(run, tmp_path / "model.safetensors", "safetensors", dataset=DATASET)
+    assert np.array_equal(load_exported(export.path, backbone=Net).predict_proba(X), run.predict_proba(X))
+
+
+@pytest.mark.parametrize(
+    ("again", "says"),
+    [
+        ("own_net_to_load:Other", "with the backbone 'own_net_to_load:Net', not with 'own_net_to_load:Other'"),
+        (3, "backbone must be a torch module, a class of modules or its path package.module:Class, not 3"),
+        (dict, "backbone must be a torch module"),
+        (None, "if you know that class and trust it, give it again as backbone='own_net_to_load:Net' in Python, or"),
+    ],
+)
+def test_a_backbone_that_is_not_given_again_is_an_input_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, again: Any, says: str
+) -> None:
+    (tmp_path / "own_net_to_load.py").write_text(OWN)
+    monkeypatch.syspath_prepend(tmp_path)
+    csad.train(DATASET, "vanilla", settings=PLAIN | {"net.backbone": "own_net_to_load:Net"}, out=tmp_path / "run")
+    with pytest.raises(csad.InputError, match=re.escape(says)):
+        csad.load(tmp_path / "run", backbone=again)
+
+
+@pytest.mark.parametrize(
+    ("again", "says"),
+    [
+        ("conv", "was trained with csad's 'mlp', not with 'conv': leave that out."),
+        ("os:system", "was trained with csad's 'mlp', not with 'os:system': leave that out."),
+        (nn.Linear, "was trained with csad's 'mlp', not with 'torch.nn.modules.linear:Linear'"),
+        (nn.Flatten(), "was trained with csad's 'mlp', not with a module Flatten"),
+    ],
+)
+def test_another_backbone_than_csads_own_is_not_put_in_its_place(kept: csad.Run, again: Any, says: str) -> None:
+    assert kept.folder is not None
+    assert np.array_equal(csad.load(kept.folder, backbone="mlp").predict(X), kept.predict(X))
+    with pytest.raises(csad.InputError, match=re.escape(says)):
+        csad.load(kept.folder, backbone=again)
+
+
+def test_lambda_is_chosen_for_a_backbone_by_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "own_net_to_load.py").write_text(OWN)
+    monkeypatch.syspath_prepend(tmp_path)
+    settings = PLAIN | {"net.backbone": "own_net_to_load:Net", "estimator_epochs": 1, "inner_steps": 1}
+    y, b = np.unique(Y, return_inverse=True)[1] % 2, B
+    data = csad.from_arrays(np.tile(X, (4, 1)), np.tile(y, 4), np.tile(b, 4), fractions=(0.4, 0.4, 0.2))
+    run = csad.train(data, settings=settings, out=tmp_path / "run")
+    assert "choice" in run.result
+    assert type(run.method.F.module).__name__ == "Net"
 
 
 def test_a_task_of_numpys_numbers_can_be_kept_and_loaded(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from csad.errors import InputError
 from csad.experiments.build import build
 from csad.experiments.plan import experiment, resolve
 from csad.nets.layers import ImageNetPixels
-from csad.nets.parts import Nets, Sizes, make_backbone, own_class
+from csad.nets.parts import Nets, Sizes, library_model, make_backbone
 from csad.training.stack import why_not_stacked
 
 SHAPE = (3, 8, 8)
@@ -202,7 +202,7 @@ def test_a_library_that_is_not_there_is_told_in_one_sentence(library: str, monke
     for module in (library, f"{library}.models"):
         monkeypatch.setitem(sys.modules, module, None)  # as Python itself marks what cannot be imported
     with pytest.raises(InputError) as caught:
-        own_class(f"{library}:resnet18")
+        library_model(f"{library}:resnet18")
     told = str(caught.value)
     assert told.startswith(f"The backbone '{library}:resnet18' needs {library}, which is not installed or cannot be ")
     assert told.endswith(": install it, or use the backbone resnet18.")

@@ -177,6 +177,9 @@ class Tuple(nn.Module):
         return x, x
 
 number = 3
+
+def made():
+    return Net()
 '''
 
 
@@ -212,6 +215,9 @@ def test_a_required_argument_of_a_backbone_by_path_can_be_set(own: str) -> None:
         (".relative:Net", "cannot be imported"),
         ("own_backbones:Nett", "Nearest: Net."),
         ("own_backbones:number", "No class in own_backbones is called 'number'"),
+        ("own_backbones:made", "'own_backbones:made' is not a subclass of torch.nn.Module"),
+        ("os:system", "'os:system' is not a subclass of torch.nn.Module: give the path of one."),
+        ("decimal:Decimal", "'decimal:Decimal' is not a subclass of torch.nn.Module"),
     ],
 )
 def test_a_path_to_no_class_is_an_input_error(own: str, path: str, words: str) -> None:
@@ -229,7 +235,12 @@ def test_a_path_to_no_class_is_an_input_error(own: str, path: str, words: str) -
 )
 def test_a_backbone_by_path_that_cannot_be_used_is_an_input_error(own: str, name: str, words: str) -> None:
     with pytest.raises(InputError, match=words):
-        _ = Nets(Sizes(f"{own}:{name}"), (8,), 2, (2,)).features
+        _ = Nets(Sizes(own_class(f"{own}:{name}")), (8,), 2, (2,)).features
+
+
+def test_a_path_alone_builds_nothing(own: str) -> None:
+    with pytest.raises(InputError, match=f"'{own}:Net' is a class of your own, of which only the path is known"):
+        Nets(Sizes(f"{own}:Net"), (8,), 2, (2,)).extractor()
 
 
 @pytest.mark.parametrize("module", [nn.Linear(5, 3), nn.BatchNorm2d(8), nn.Flatten(0)])

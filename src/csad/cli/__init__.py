@@ -8,6 +8,7 @@ import sys
 import typer
 
 from csad.cli.app import app
+from csad.cli.console import echo
 
 
 def main() -> None:
@@ -23,7 +24,7 @@ def main() -> None:
     except Exception as error:
         if not hasattr(error, "format_message"):
             raise
-        typer.echo(f"csad: {error.format_message()} See csad --help.", err=True)
+        echo(f"csad: {error.format_message()} See csad --help.", err=True)
         code = 2
     sys.exit(code)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from functools import partial
 from pathlib import Path
@@ -12,9 +11,10 @@ import typer
 
 from csad import __version__
 from csad.cli.audit import audit
+from csad.cli.backbones import OwnBackbones, load_runs
 from csad.cli.cache import cache
 from csad.cli.completion import lists
-from csad.cli.console import Console, one_sentence
+from csad.cli.console import Console, echo, one_sentence
 from csad.cli.export import export
 from csad.cli.once import Once
 from csad.cli.options import DataRoot, Device, Folder, Json, Quiet, seeds_of
@@ -35,13 +35,13 @@ command = partial(app.command, cls=Once)
 
 def _version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"csad {__version__}")
+        echo(f"csad {__version__}")
         raise typer.Exit
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     """A line for the user, without the file and the line of code that Python would add."""
-    typer.echo(f"csad: warning: {message}", err=True)
+    echo(f"csad: warning: {message}", err=True)
 
 
 @app.callback()
@@ -51,8 +51,6 @@ def csad(
     ] = False,
 ) -> None:
     """Train models that do not lean on a known bias, and prove it."""
-    if "" not in sys.path:
-        sys.path.insert(0, "")  # package.module:Class is looked for where the user stands, too
     warnings.showwarning = _show_warning
 
 
@@ -80,7 +78,7 @@ def demo(
             for name, row in summary["methods"].items()
         ]
         console.table("Accuracy on test digits in random colours", ["method", "mean", "std", "target updates"], rows)
-        typer.echo(f"CSAD is {100 * summary['gain']:+.1f} points above vanilla. Report: {summary['report']}")
+        echo(f"CSAD is {100 * summary['gain']:+.1f} points above vanilla. Report: {summary['report']}")
 
     console.answer(summary, show)
 
@@ -98,14 +96,19 @@ command()(cache)
 @command()
 @one_sentence
 def evaluate(
-    run: Folder, data_root: DataRoot = None, device: Device = "auto", as_json: Json = False, quiet: Quiet = False
+    run: Folder,
+    backbone: OwnBackbones = None,
+    data_root: DataRoot = None,
+    device: Device = "auto",
+    as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Read a run and its data again, and show its figures on every split."""
     from csad.experiments.reading import name_of
-    from csad.experiments.run import data_of, load
+    from csad.experiments.run import data_of
     from csad.experiments.run import evaluate as evaluate_run
 
-    found = load(run, device=device)
+    [found] = load_runs([run], backbone, device)
     about = {key: found.config[key] for key in ("method", "seed")} | {"task": name_of(found.config["task"])}
     metrics = evaluate_run(found, data_of(found, data_root))
     show_figures(Console(as_json, quiet), about | {"metrics": metrics, "run": str(run)}, str(run))
@@ -152,7 +155,7 @@ def doctor(data_root: DataRoot = None, as_json: Json = False, quiet: Quiet = Fal
 
     def show() -> None:
         console.table("csad doctor", ["what", "state", "finding"], [list(finding) for finding in findings])
-        typer.echo("All that csad needs is here." if sound else "Something that csad needs is broken: see above.")
+        echo("All that csad needs is here." if sound else "Something that csad needs is broken: see above.")
 
     console.answer({"sound": sound, "findings": [f._asdict() for f in findings]}, show)
     if not sound:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from csad.cli.console import Console, one_sentence
+from csad.cli.backbones import OwnBackbones, load_runs
+from csad.cli.console import Console, echo, one_sentence
 from csad.cli.options import DataRoot, Device, Folder, Json, Quiet
 from csad.errors import unknown
 
@@ -41,6 +42,7 @@ def audit(
     fail_on: Annotated[
         str, typer.Option(help="leaks: exit code 3 where the prediction leaks; cannot-tell: also where it is unclear.")
     ] = "",
+    backbone: OwnBackbones = None,
     device: Device = "auto",
     data_root: DataRoot = None,
     as_json: Json = False,
@@ -51,14 +53,13 @@ def audit(
     from csad.experiments.audits.kept import check_writable, keep, record
     from csad.experiments.audits.of_run import audit_run, check_same_data
     from csad.experiments.reading import data_of, name_of
-    from csad.experiments.run import load
 
     if fail_on and fail_on not in FAILURES:
         raise unknown("verdict to fail on", fail_on, FAILURES)
     settings = Settings(among, margin=margin, level=level, most_rows=rows, seed=seed)
     console = Console(as_json, quiet)
-    ours = load(run, device=device)
-    theirs = load(against, device=device) if against is not None else None
+    ours, *others = load_runs([run] if against is None else [run, against], backbone, device)
+    theirs = others[0] if others else None
     check_writable(run)
     if theirs is not None:
         check_same_data(ours, theirs)  # before data are read, which may take long
@@ -68,18 +69,18 @@ def audit(
     failed = bool(fail_on) and found.state in FAILURES[fail_on]
 
     def show() -> None:
-        typer.echo(f"{answer['method']} on {name_of(answer['task'])}, {split}, {found.rows:,} rows.")
-        typer.echo(found.words)
+        echo(f"{answer['method']} on {name_of(answer['task'])}, {split}, {found.rows:,} rows.")
+        echo(found.words)
         if found.comparison is not None:
-            typer.echo(found.comparison.words)
+            echo(found.comparison.words)
         for title, columns, lines in tables(found):
             console.table(title, columns, lines)
         of_columns = [f"{v.bias}: {note}" for v in found.leakage.verdicts for note in v.notes]
         for note in dict.fromkeys([*found.notes, *of_columns]):
-            typer.echo(f"Note: {note}")
-        typer.echo(f"Written: {place}")
+            echo(f"Note: {note}")
+        echo(f"Written: {place}")
         if said:
-            typer.echo(said)
+            echo(said)
 
     if said and as_json:
         console.say(said)

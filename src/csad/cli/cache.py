@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from csad.cli.console import Console, one_sentence
+from csad.cli.console import Console, echo, one_sentence
 from csad.cli.options import Json, Quiet
 from csad.errors import InputError
 
@@ -44,13 +44,13 @@ def cache(
 
     def show() -> None:
         if removed:
-            typer.echo(f"Removed: {', '.join(removed)} ({image_cache.room(freed)}).")
+            echo(f"Removed: {', '.join(removed)} ({image_cache.room(freed)}).")
         if not told:
-            typer.echo(f"No decoded pictures are kept in {place}.")
+            echo(f"No decoded pictures are kept in {place}.")
             return
         columns = ["name", "pictures", "size", "last used", "state", "from"]
         console.table(f"Decoded pictures in {place}", columns, [_row(one) for one in told])
-        typer.echo(f"{image_cache.room(total)} in all. To remove some: csad cache --remove NAME")
+        echo(f"{image_cache.room(total)} in all. To remove some: csad cache --remove NAME")
 
     console.answer(answer, show)
 

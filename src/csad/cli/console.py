@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import functools
 import json
+import re
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -27,6 +28,19 @@ R = TypeVar("R")
 NO_MEMORY = ("can't allocate memory", "out of memory")  # as torch says it, of the processor's and of a GPU's
 DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO}
 PLAIN_EVERY = 5.0  # seconds between progress lines where there is no terminal
+# What moves a cursor, ends a line, sets a terminal's title or turns the direction of writing: a name in a file of
+# somebody else's could hide with it what csad says, or say something in csad's place.
+CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+
+
+def printable(text: str) -> str:
+    """The text on one line, with control characters written out, such as ``\\x1b``: a terminal obeys none of them."""
+    return CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def echo(text: str, *, err: bool = False) -> None:
+    """Print a line. All that csad prints goes through here, or through a table, as names come from files."""
+    typer.echo(printable(text), err=err)
 
 
 def one_sentence(command: Callable[P, R]) -> Callable[P, R]:
@@ -60,9 +74,9 @@ def one_sentence(command: Callable[P, R]) -> Callable[P, R]:
 
 def _fail(sentence: str, code: int, options: Mapping[str, Any]) -> typer.Exit:
     sentence = " ".join(sentence.splitlines())
-    typer.echo(f"csad: {sentence}", err=True)
+    echo(f"csad: {sentence}", err=True)
     if options.get("as_json"):
-        typer.echo(json.dumps({"error": sentence, "exit": code}))
+        echo(json.dumps({"error": sentence, "exit": code}))
     return typer.Exit(code)
 
 
@@ -80,24 +94,24 @@ class Console:
     def say(self, text: str) -> None:
         """A line of progress."""
         if not self.quiet:
-            typer.echo(text, err=True)
+            echo(text, err=True)
 
     def notice(self, text: str) -> None:
         """What the user may not expect: no progress, so that quiet ones hear it too, unless JSON tells them."""
         if not (self.quiet and self.as_json):
-            typer.echo(text, err=True)
+            echo(text, err=True)
 
     def answer(self, value: Mapping[str, Any], show: Callable[[], None]) -> None:
         """The command's result: the value as one JSON object, or what ``show`` prints."""
         if self.as_json:
-            typer.echo(json.dumps(value))
+            echo(json.dumps(value))
         else:
             show()
 
     def tell_lost(self, runs: Sequence[str]) -> None:
         """Names the runs that diverged, if any: what was asked for is then not whole, which the exit code says."""
         if runs:
-            typer.echo(f"csad: Lost, since they diverged: {', '.join(runs)}.", err=True)
+            echo(f"csad: Lost, since they diverged: {', '.join(runs)}.", err=True)
             raise typer.Exit(1)
 
     def table(self, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -105,14 +119,14 @@ class Console:
         from rich.console import Console as Rich
         from rich.table import Table
 
-        table = Table(title=title, title_justify="left", title_style="bold", header_style="bold")
+        table = Table(title=printable(title), title_justify="left", title_style="bold", header_style="bold")
         for k, column in enumerate(columns):
             numbers = all(_is_number(row[k]) for row in rows)
-            table.add_column(column, justify="right" if numbers else "left", overflow="fold")
+            table.add_column(printable(column), justify="right" if numbers else "left", overflow="fold")
         for row in rows:
-            table.add_row(*row)
+            table.add_row(*map(printable, row))
         # A pipe has no width of its own: a table there is as wide as it needs to be.
-        Rich(width=None if sys.stdout.isatty() else 160, markup=False).print(table)
+        Rich(width=None if sys.stdout.isatty() else 160, markup=False, emoji=False).print(table)
 
     def progress(self, stage: Stage, place: Place, steps: int, losses: dict[str, float]) -> None:
         """A bar in a terminal, a line now and then elsewhere."""
@@ -131,20 +145,27 @@ class Console:
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
         from rich.table import Column
 
+        title = printable(self.title)
         if self._bar is None:
             # No forecast: a step of one stage may cost twenty times that of another. Losses give way first.
             self._bar = Progress(
-                TextColumn("{task.description}", table_column=Column(no_wrap=True, min_width=len(self.title) + 12)),
+                TextColumn(
+                    "{task.description}", table_column=Column(no_wrap=True, min_width=len(title) + 12), markup=False
+                ),
                 BarColumn(bar_width=16),
                 MofNCompleteColumn(table_column=Column(no_wrap=True, min_width=len(f"{steps}/{steps}"))),
                 TimeElapsedColumn(table_column=Column(no_wrap=True, min_width=7)),
-                TextColumn("{task.fields[figures]}", table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis")),
+                TextColumn(
+                    "{task.fields[figures]}",
+                    table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis"),
+                    markup=False,
+                ),
                 console=Rich(stderr=True),
                 expand=True,
             )
-            self._bar.add_task(self.title, total=steps, figures="")
+            self._bar.add_task(title, total=steps, figures="")
             self._bar.start()
-        description = f"{self.title} · {stage}"
+        description = f"{title} · {stage}"
         self._bar.update(self._bar.task_ids[0], completed=done, total=steps, description=description, figures=figures)
         if done >= steps:
             self.close()
@@ -157,7 +178,7 @@ class Console:
 
     def warn(self, text: str) -> None:
         """A piece of advice."""
-        typer.echo(f"{self.title}: warning: {text}", err=True)
+        echo(f"{self.title}: warning: {text}", err=True)
 
 
 def _is_number(text: str) -> bool:

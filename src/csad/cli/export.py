@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from csad.cli.console import Console, one_sentence
+from csad.cli.backbones import OwnBackbones, load_runs
+from csad.cli.console import Console, echo, one_sentence
 from csad.cli.options import DataRoot, Folder, Json, Quiet
 from csad.errors import InputError
 
@@ -28,6 +29,7 @@ def export(
         bool, typer.Option("--no-data", help="Compare on random rows, without reading the run's data.")
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
+    backbone: OwnBackbones = None,
     data_root: DataRoot = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -35,11 +37,10 @@ def export(
     """Make one file of a run's F, D_y and P_y, checked against the run itself: ONNX, torch.export or safetensors."""
     from csad.experiments.exports.exporting import LIMIT, check_possible, export_run
     from csad.experiments.exports.rows import data_if_there
-    from csad.experiments.run import load
 
     console = Console(as_json, quiet)
     chosen = _format(format_, out)
-    found = load(run, device="cpu")
+    [found] = load_runs([run], backbone, "cpu")
     place = out or run / f"model.{chosen}"
     check_possible(place, chosen, force)  # before data are read, which may take long
     if not found.result:
@@ -58,10 +59,10 @@ def export(
 
     def show() -> None:
         size = f"{made.weights:,} weights, {made.path.stat().st_size / 1000:,.0f} kB"
-        typer.echo(f"Written: {made.path} ({size}; no bias branch).")
+        echo(f"Written: {made.path} ({size}; no bias branch).")
         shape = ", ".join(map(str, made.about["input"]["shape"]))
-        typer.echo(f"Input: x (rows, {shape}) as {made.about['input']['dtype']}. Output: scores.")
-        typer.echo(f"Compared with the run on {made.rows} rows of {made.source}: at most {made.difference:.1e} apart.")
+        echo(f"Input: x (rows, {shape}) as {made.about['input']['dtype']}. Output: scores.")
+        echo(f"Compared with the run on {made.rows} rows of {made.source}: at most {made.difference:.1e} apart.")
 
     console.answer(answer, show)
 

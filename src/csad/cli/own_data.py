@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from csad.cli.console import Console
+from csad.cli.console import Console, echo
 from csad.cli.own_sources import check_sources, typed
 from csad.errors import InputError
 
@@ -161,4 +161,4 @@ def show_choice(console: Console, choice: Mapping[str, Any]) -> None:
     rows += [[f"{weight:g}", "–", "–", "–", "diverged"] for weight in choice["lost"]]
     title = f"Choice of debias_weight on {choice['rows']:,} validation rows"
     console.table(title, ["debias_weight", choice["score"], "leakage (AUC)", "after epoch", ""], rows)
-    typer.echo(f"debias_weight: {choice['why']}")
+    echo(f"debias_weight: {choice['why']}")

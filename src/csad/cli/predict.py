@@ -8,8 +8,10 @@ from typing import Annotated
 
 import typer
 
-from csad.cli.console import Console, one_sentence
+from csad.cli.backbones import OwnBackbones, load_runs
+from csad.cli.console import Console, echo, one_sentence
 from csad.cli.options import DataRoot, Device, Folder, Json, Quiet, Threshold
+from csad.errors import InputError
 
 
 @one_sentence
@@ -32,7 +34,12 @@ def predict(
         ),
     ] = None,
     threshold: Threshold = None,
+    excel_safe: Annotated[
+        bool,
+        typer.Option("--excel-safe", help="Write an apostrophe in front of what a spreadsheet takes for a formula."),
+    ] = False,
     force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
+    backbone: OwnBackbones = None,
     device: Device = "auto",
     data_root: DataRoot = None,
     as_json: Json = False,
@@ -40,22 +47,26 @@ def predict(
 ) -> None:
     """Predict for each row of a file: the class or number, and the probability of each class, as a CSV file."""
     from csad.deploy.decision import HALF, checked_threshold
-    from csad.deploy.predictions import check_free, write_predictions
+    from csad.deploy.predictions import check_free, formula_notice, write_predictions
 
     console = Console(as_json, quiet)
     check_free(out, file, force=force)
     if run.suffix.lower() == ".onnx":  # an exported file, for which torch need not be there
         from csad.deploy import predict_file as predict_by_file
 
+        if backbone:
+            raise InputError(f"--backbone is for a run: {run} holds its backbone itself, so leave it out.")
         found = predict_by_file(run, file, id_column=id_, images=images or "")
     else:
         from csad.experiments.predicting import predict_file
-        from csad.experiments.run import load
 
-        found = predict_file(load(run, device=device), file, id_column=id_, images=images or "", data_root=data_root)
+        [loaded] = load_runs([run], backbone, device)
+        found = predict_file(loaded, file, id_column=id_, images=images or "", data_root=data_root)
     if threshold is not None:
         found = replace(found, threshold=checked_threshold(threshold, len(found.classes)))
-    write_predictions(out, found)
+    if not excel_safe and (notice := formula_notice(found, out)):
+        found = replace(found, notices=(*found.notices, notice))
+    write_predictions(out, found, safe=excel_safe)
     for notice in found.notices:
         console.notice(notice)
     answer = {
@@ -69,7 +80,7 @@ def predict(
             rows = [[name, str(count)] for name, count in found.counts().items()]
             console.table("Predictions", ["class", "rows"], rows)
         if found.threshold != HALF:
-            typer.echo(f"'{found.classes[1]}' is said where its probability is above {found.threshold:.3g}.")
-        typer.echo(f"Written: {out}, {len(found.ids):,} rows of {file.name}")
+            echo(f"'{found.classes[1]}' is said where its probability is above {found.threshold:.3g}.")
+        echo(f"Written: {out}, {len(found.ids):,} rows of {file.name}")
 
     console.answer(answer, show)

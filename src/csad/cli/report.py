@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from csad.cli.console import Console, one_sentence
+from csad.cli.backbones import OwnBackbones, load_runs
+from csad.cli.console import Console, echo, one_sentence
 from csad.cli.options import DataRoot, Device, Json, Quiet
 from csad.errors import InputError
 
@@ -32,6 +33,7 @@ def report(
         bool, typer.Option("--show-data", help="Show some rows or pictures of the data on the page.")
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Write over files that are there.")] = False,
+    backbone: OwnBackbones = None,
     device: Device = "auto",
     data_root: DataRoot = None,
     as_json: Json = False,
@@ -39,15 +41,14 @@ def report(
 ) -> None:
     """Write one HTML page on runs: the verdict, before and after, who pays, what the model goes by, its limits."""
     from csad.experiments.reports.reporting import findings_of
-    from csad.experiments.run import load
     from csad.report.audit_words import audited_rows, headline
     from csad.report.card import model_card
     from csad.report.run_page import run_page
 
     console = Console(as_json, quiet)
     place = out if out is not None else runs[0] / PAGE
-    loaded = [load(run, device=device) for run in runs]
-    other = load(against, device=device) if against is not None else None
+    every = load_runs([*runs, *([] if against is None else [against])], backbone, device)
+    loaded, other = every[: len(runs)], None if against is None else every[-1]
     _check_places(place, card, force=force)
     found = findings_of(loaded, against=other, data_root=data_root, show_data=show_data, tell=console.say)
     _write(place, run_page(found), "--out")
@@ -61,11 +62,11 @@ def report(
     }  # fmt: skip
 
     def show() -> None:
-        typer.echo(headline(audit))
-        typer.echo(f"{audit['words']} The audit is of {audited_rows(audit)}.")
+        echo(headline(audit))
+        echo(f"{audit['words']} The audit is of {audited_rows(audit)}.")
         for note in found.notes:
-            typer.echo(f"Note: {note}")
-        typer.echo(f"Written: {place}" + (f", {card}" if card else ""))
+            echo(f"Note: {note}")
+        echo(f"Written: {place}" + (f", {card}" if card else ""))
 
     console.answer(answer, show)
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from csad.cli.completion import effects
-from csad.cli.console import Console, one_sentence
+from csad.cli.console import Console, echo, one_sentence
 from csad.cli.options import Json, Quiet
 
 
@@ -49,8 +49,8 @@ def simulate(
 
     def show() -> None:
         each = "a record" if records == 1 else f"{records:,} records"
-        typer.echo(f"Written: {folder} ({people:,} people with {each} each; {ill:,} have the disease).")
-        typer.echo(f"Best to be reached among people of one age: an AUC of about {truth['ceiling_auc']:.3f}.")
-        typer.echo(f"The truth: {answer['truth']}. To train: csad train mpower --data-root {shlex.quote(str(root))}")
+        echo(f"Written: {folder} ({people:,} people with {each} each; {ill:,} have the disease).")
+        echo(f"Best to be reached among people of one age: an AUC of about {truth['ceiling_auc']:.3f}.")
+        echo(f"The truth: {answer['truth']}. To train: csad train mpower --data-root {shlex.quote(str(root))}")
 
     console.answer(answer, show)

@@ -7,8 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
+from csad.cli.backbones import backbones_in, find_modules_here
 from csad.cli.completion import tables
-from csad.cli.console import Console, one_sentence
+from csad.cli.console import Console, echo, one_sentence
 from csad.cli.options import DataRoot, Deterministic, Device, Json, KeepWeights, NoRecord, Overrides, Quiet
 from csad.errors import InputError
 
@@ -52,8 +53,10 @@ def reproduce(
     told = [f"--{name} {shlex.quote(str(value))}" for name, value in
             (("methods", methods), ("columns", columns), ("seeds", seeds), ("against", against)) if value]  # fmt: skip
     told += [f"--set {shlex.quote(word)}" for word in set_ or []]
+    settings = from_words(set_ or [])
+    find_modules_here(backbones_in(settings))
     options: dict[str, Any] = {
-        "rows": _names(methods), "columns": _names(columns), "seeds": seeds, "settings": from_words(set_ or []),
+        "rows": _names(methods), "columns": _names(columns), "seeds": seeds, "settings": settings,
         "out": out, "keep_weights": keep_weights, "device": device, "deterministic": deterministic,
         "record": not no_record, "data_root": data_root, "teller": console,
         "command": " ".join(["csad reproduce", table, *["--check"] * check, *told]),
@@ -68,9 +71,9 @@ def reproduce(
     def show() -> None:
         console.table(made.table.title, *as_rows(made.table))
         for line in captions(made.table):
-            typer.echo(line)
+            echo(line)
         drawn = ", .svg" if made.path.with_name(f"{made.path.name}.svg").exists() else ""
-        typer.echo(f"Written: {made.path}.json, .md, .tex{drawn}")
+        echo(f"Written: {made.path}.json, .md, .tex{drawn}")
 
     console.answer(table_as_json(made.table) | {"out": str(made.path.parent), "lost": made.lost}, show)
     console.tell_lost(made.lost)
@@ -85,8 +88,8 @@ def _check(console: Console, table: str, against: Path | None, options: dict[str
     def show() -> None:
         console.table(f"Check of {table}: {made.check.fresh.title}", *as_rows(made.check))
         for line in captions(made.check):
-            typer.echo(line)
-        typer.echo(f"Written: {made.path}.json, .md, .tex")
+            echo(line)
+        echo(f"Written: {made.path}.json, .md, .tex")
 
     console.answer(as_json(made.check) | {"out": str(made.path.parent), "lost": made.lost}, show)
     console.tell_lost(made.lost)

@@ -8,8 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
+from csad.cli.backbones import backbones_in, find_modules_here
 from csad.cli.completion import backbones, methods, tasks
-from csad.cli.console import Console, one_sentence
+from csad.cli.console import Console, echo, one_sentence
 from csad.cli.options import (
     DataRoot,
     Deterministic,
@@ -107,6 +108,7 @@ def train(
     given, seeds = own_settings(task, from_words(set_ or []), own), seeds_of(seed)
     if backbone:
         given["net.backbone"] = backbone
+    find_modules_here(backbones_in(given))
     console = Console(as_json, quiet)
     data = ToldData(console)
     options: dict[str, Any] = {
@@ -162,7 +164,7 @@ def _sweep(
         ]
         columns = [*made.varied, "runs", *(f"{split} {name}" for split, name in names)]
         console.table(f"{method} on {task}, seeds {','.join(map(str, seeds))}", columns, rows)
-        typer.echo(f"Runs: {made.out}")
+        echo(f"Runs: {made.out}")
 
     console.answer(answer, show)
     console.tell_lost(made.lost)
@@ -200,13 +202,13 @@ def show_figures(console: Console, result: dict[str, Any], place: str) -> None:
         title = f"{result['method']} on {result['task']}, seed {result['seed']}"
         console.table(title, ["figure", *metrics], [list(row) for row in zip(names, *columns, strict=True)])
         if result.get("settings", {}).get("train", {}).get("select_by"):
-            typer.echo(f"weights: {result['selection']}")
+            echo(f"weights: {result['selection']}")
         if "choice" in result:
             show_choice(console, result["choice"])
         if "threshold" in result:
-            typer.echo(f"threshold: {result['threshold']['why']}")
+            echo(f"threshold: {result['threshold']['why']}")
         _show_unit(result.get("data", {}))
-        typer.echo(f"Run: {place}")
+        echo(f"Run: {place}")
 
     console.answer(result, show)
 
@@ -215,4 +217,4 @@ def _show_unit(data: dict[str, Any]) -> None:
     """Says in what unit the errors of a number stand."""
     if spread := data.get("target_spread"):
         told = f"the root of a squared error, times {spread:,.6g}, is in the unit of the target"
-        typer.echo(f"Errors: guessing the mean of the training rows gives about 1; {told}.")
+        echo(f"Errors: guessing the mean of the training rows gives about 1; {told}.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from csad.atomic import replacing
 from csad.data.tables.columns import Table
 from csad.data.tables.files import read_cells
 from csad.deploy.decision import HALF, decided
@@ -20,6 +22,10 @@ from csad.errors import InputError
 
 ROW = "row"  # what the ids are called where they are row numbers
 PREDICTION = "prediction"
+# Where a spreadsheet would begin a formula: at the beginning of a cell, or after what it may take for the end of one.
+FORMULA = re.compile(r"(^|[,;\t\r\n])(?=[\s\"]*[=+\-@＝＋－＠])")
+SHOWN = 40  # letters of such a cell that a notice shows
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
 @dataclass(frozen=True)
@@ -43,6 +49,15 @@ class Predictions:
             found = [f"{value:.7g}" for value in self.scores[:, 0].tolist()]
         return [name if there else "" for name, there in zip(found, known.tolist(), strict=True)]
 
+    def formulas(self) -> list[str]:
+        """The headings, classes and ids that a spreadsheet would take for formulas, each once."""
+        cells = (*self.headings(), *self.classes, *self.ids)
+        return [cell for cell in dict.fromkeys(cells) if excel_safe(cell) != cell]
+
+    def headings(self) -> list[str]:
+        """The names of the table's columns."""
+        return [self.id_name, PREDICTION, *(f"probability {name}" for name in self.classes)]
+
     def counts(self) -> dict[str, int]:
         """How often each class is predicted."""
         found = Counter(self.names())
@@ -50,10 +65,28 @@ class Predictions:
 
     def table(self) -> Iterator[list[str]]:
         """Rows of words for a CSV file, the names of the columns first."""
-        yield [self.id_name, PREDICTION, *(f"probability {name}" for name in self.classes)]
+        yield self.headings()
         for id_, name, scores in zip(self.ids, self.names(), self.scores.tolist(), strict=True):
             shares = [f"{share:.7g}" if name else "" for share in scores] if self.classes else []
             yield [id_, name, *shares]
+
+
+def excel_safe(cell: str) -> str:
+    """The cell with an apostrophe where a spreadsheet would begin a formula; a plain number is none."""
+    return cell if NUMBER.fullmatch(cell) else FORMULA.sub(r"\1'", cell)
+
+
+def formula_notice(found: Predictions, out: Path) -> str:
+    """A sentence on cells that a spreadsheet would run as formulas; empty if there are none."""
+    cells = found.formulas()
+    if not cells:
+        return ""
+    first = cells[0] if len(cells[0]) <= SHOWN else f"{cells[0][:SHOWN]}…"
+    more = f" and {len(cells) - 1:,} more" if len(cells) > 1 else ""
+    return (
+        f"A spreadsheet would run '{first}'{more} in {out} as a formula: give --excel-safe if the file is to be opened "
+        "in one."
+    )
 
 
 def check_id(id_column: str) -> None:
@@ -84,13 +117,13 @@ def check_free(out: Path, source: Path, *, force: bool) -> None:
         raise InputError(f"{out} exists: give --force to write over it, or another --out.")
 
 
-def write_predictions(out: Path, found: Predictions) -> None:
-    """Writes the table as CSV, in one move."""
+def write_predictions(out: Path, found: Predictions, *, safe: bool = False) -> None:
+    """Write the table as CSV, in one move; ``safe``: without anything that a spreadsheet would take for a formula."""
+    rows = ([excel_safe(cell) for cell in row] for row in found.table()) if safe else found.table()
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(found.table())
-    fresh = out.with_name(f"{out.name}.new")
+    csv.writer(text, lineterminator="\n").writerows(rows)
     try:
-        fresh.write_text(text.getvalue(), encoding="utf-8")
-        fresh.replace(out)
+        with replacing(out) as fresh:
+            fresh.write_text(text.getvalue(), encoding="utf-8")
     except OSError as error:
         raise InputError(f"{out} cannot be written ({error.strerror or error}): give another --out.") from error

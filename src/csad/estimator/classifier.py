@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Self
@@ -15,6 +16,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
+from torch import nn
 
 from csad.data.check import check_trainable
 from csad.data.pairs import Related
@@ -26,7 +28,9 @@ from csad.estimator.weights import drawn, row_weights
 from csad.experiments.build import build, plan_run, read
 from csad.experiments.listeners import Silent, Teller, TrainingWarning
 from csad.experiments.train import checked_seed
+from csad.experiments.trust import backbone_to_build, named_backbone
 from csad.methods.method import Course, Method
+from csad.nets.parts import class_path, is_class_path
 from csad.training.device import Way, choose_device
 from csad.training.fit import fit
 
@@ -152,14 +156,23 @@ class DebiasedClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # t
             raise InputError(f"{path} cannot be written: {error.strerror or error}.") from error
 
     @classmethod
-    def load(cls, path: str | Path) -> Self:
-        """The classifier that ``save`` wrote."""
-        try:
+    def load(cls, path: str | Path, *, backbone: type[nn.Module] | str | None = None) -> Self:
+        """The classifier that ``save`` wrote.
+
+        If its backbone is a class of one's own, that is needed again, as itself or as its path
+        ``package.module:Class``: what a file names is not imported.
+        """
+        with _saved(path):
             data = Path(path).read_bytes()
-            about, trained = header(data), Trained.from_bytes(data)
-            params = about["params"]
-        except (OSError, KeyError, TypeError, ValueError, SafetensorError) as error:
-            raise InputError(f"{path} cannot be read as a classifier that csad saved ({error}).") from error
+            about = header(data)
+            params, named = about["params"], named_backbone(about["plan"])
+        if isinstance(backbone, nn.Module):
+            raise InputError("backbone must be the class here, which a later fit makes anew, and no module of it.")
+        own = backbone_to_build(named, backbone, path)
+        if params["settings"]:
+            params["settings"] = _with_backbone(params["settings"], named, backbone, path)
+        with _saved(path):
+            trained = Trained.from_bytes(data, own)
         if isinstance(params["class_weight"], list):
             params["class_weight"] = dict(params["class_weight"])
         if params["related"]:
@@ -240,3 +253,25 @@ class DebiasedClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # t
                 f"Column {names[column]} of X tells the bias '{dataset.task.bias_names[bias]}' and nothing else: "
                 "leave it out of X, or the model is handed what it should unlearn."
             )
+
+
+@contextmanager
+def _saved(path: str | Path) -> Iterator[None]:
+    """Raise InputError if what is read within is not what ``save`` writes."""
+    try:
+        yield
+    except (OSError, KeyError, TypeError, ValueError, SafetensorError) as error:
+        raise InputError(f"{path} cannot be read as a classifier that csad saved ({error}).") from error
+
+
+def _with_backbone(
+    settings: Mapping[str, Any], named: str, given: type[nn.Module] | str | None, path: str | Path
+) -> dict[str, Any]:
+    """The settings of a file, by which a later ``fit`` imports no other class than the one that its caller gave."""
+    found = dict(settings)
+    for key in ("net.backbone", "backbone"):
+        if is_class_path(found.get(key)):
+            if found[key] != named or given is None:
+                raise InputError(f"{path} is not whole: it names two backbones, '{named}' and '{found[key]}'.")
+            found[key] = given if isinstance(given, str) else class_path(given)
+    return found

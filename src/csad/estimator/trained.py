@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,8 @@ from csad.errors import InputError
 from csad.estimator.rows import Array
 from csad.experiments.build import build
 from csad.experiments.folder import describe, task_from
-from csad.experiments.plan import Plan
+from csad.experiments.plan import SECTIONS, Plan
+from csad.experiments.trust import OwnBackbone
 from csad.methods.method import Method
 from csad.nets.weights import without_files
 from csad.training import checkpoint
@@ -93,17 +94,17 @@ class Trained:
         state = Alone(self.model).state
         tensors = {f"method/{name}": value.detach().contiguous().clone() for name, value in state.items()}
         tensors |= {f"scale/{name}": torch.as_tensor(value) for name, value in vars(self.scale).items()}
-        about = {"method": self.name, "plan": asdict(self.plan), "task": describe(self.model.task), **(extra or {})}
+        about = {"method": self.name, "plan": self.plan.sections(), "task": describe(self.model.task), **(extra or {})}
         data: bytes = save(tensors, metadata={"format": FORMAT, "about": json.dumps(about, default=_plain)})
         return data
 
     @classmethod
-    def from_bytes(cls, data: bytes) -> Trained:
-        """What ``to_bytes`` was given."""
+    def from_bytes(cls, data: bytes, backbone: OwnBackbone | None = None) -> Trained:
+        """What ``to_bytes`` was given; ``backbone`` is the caller's, if a class of one's own was trained."""
         from safetensors.torch import load
 
         about, tensors = header(data), load(data)
-        plan = Plan(**about["plan"])
+        plan = Plan(**{section: about["plan"][section] for section in SECTIONS}, own_backbone=backbone)
         with without_files():  # of pretrained weights: all are in the bytes
             model = build(task_from(about["task"]), about["method"], plan, seed=0)
         weights = {n.removeprefix("method/"): value for n, value in tensors.items() if n.startswith("method/")}
@@ -112,7 +113,8 @@ class Trained:
         return cls(about["method"], plan, model.eval(), scale)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Trained.from_bytes, (self.to_bytes(),)
+        # pickle names a class of one's own itself, as it does that of any object: the bytes alone import nothing.
+        return Trained.from_bytes, (self.to_bytes(), self.plan.own_backbone)
 
 
 def header(data: bytes) -> dict[str, Any]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +19,11 @@ from csad.experiments.digests import weights_digest
 from csad.experiments.folder import describe
 from csad.experiments.pixels import pixels_of
 from csad.experiments.plan import Plan
-from csad.experiments.reading import OWN, name_of
+from csad.experiments.reading import name_of
 from csad.experiments.run import Run, evaluate
 from csad.experiments.selection import selection_of
 from csad.experiments.threshold import threshold_of
+from csad.experiments.trust import OWN
 from csad.methods.method import Method
 from csad.training.batches import batches_per_epoch
 from csad.training.device import Way
@@ -39,7 +39,7 @@ def config_of(
     backbone: nn.Module | None = None,
 ) -> dict[str, Any]:
     """All that a run's folder must hold for it to be run again, from wherever, or loaded without its data."""
-    settings = asdict(plan if backbone is None else plan.with_own_backbone(OWN))
+    settings = (plan if backbone is None else plan.with_own_backbone(OWN)).sections()
     for place in PLACES:
         if settings["data"].get(place):
             settings["data"][place] = os.path.abspath(settings["data"][place])
@@ -80,7 +80,7 @@ def result_of(
         "task": name_of(run.config["task"]),
         "method": run.config["method"],
         "seed": run.config["seed"],
-        "settings": asdict(plan),
+        "settings": plan.sections(),
         "selection": selection_of(run.method, run.log),
         "metrics": evaluate(run, dataset, probed=probed),
         "target_updates": target_updates(run.method, dataset.train.y),

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import nn
 
 from csad.data.arrays import from_npz
 from csad.data.samples import Dataset, Task
@@ -17,7 +16,8 @@ from csad.data.tables.own_pictures import pictures_from_settings
 from csad.data.tables.own_series import series_from_settings
 from csad.errors import InputError, unknown
 from csad.experiments.defaults import kind_defaults
-from csad.experiments.plan import Plan, check_given, data_settings, experiment, resolve
+from csad.experiments.plan import Plan, check_given, data_settings, experiment, own_settings, resolve
+from csad.experiments.trust import OwnBackbone
 from csad.experiments.values import settings_of
 from csad.methods.method import Method
 from csad.methods.terms import outputs
@@ -47,18 +47,18 @@ def plan_run(
 def read(name: str, settings: Mapping[str, Any], data_root: Path | None = None) -> Dataset:
     """The data set of that name, or of the file."""
     maker = maker_of(name, settings)
-    known = settings_of(maker)
     for key in settings:  # of a run's config, which may be older than the data set
-        if key not in known:
+        if key not in (known := own_settings("data", maker)):
             raise unknown("setting of data", key, known)
-    extra: dict[str, Any] = {"data_root": data_root} if "data_root" in known else {}
-    if "path" in known:
+    taken = settings_of(maker)
+    extra: dict[str, Any] = {"data_root": data_root} if "data_root" in taken else {}
+    if "path" in taken:
         extra["path"] = Path(name)
     dataset: Dataset = maker(**settings, **extra)
     return dataset
 
 
-def build(task: Task, method: str, plan: Plan, seed: int, backbone: nn.Module | None = None) -> Method:
+def build(task: Task, method: str, plan: Plan, seed: int, backbone: OwnBackbone | None = None) -> Method:
     """The method with fresh weights; the same seed gives the same ones, and F, D_y, P_y alike in every method."""
     nets = Nets(plan.sizes(backbone), task.shape, outputs(task.target), tuple(map(outputs, task.biases)))
     with torch.random.fork_rng(devices=[]):

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from csad.atomic import replacing
 from csad.data.pairs import Related
 from csad.data.samples import Classes, Dataset, Number, Task
 from csad.data.tables.owned import OwnTable
@@ -96,6 +97,8 @@ class Folder:
         Beside the config it keeps a digest of each split of the ``dataset``, and how x is made of a table of one's own.
         """
         again = self.check(config, resume=resume, force=force)
+        if again and self.log.is_symlink():  # the one file that is added to, where others are replaced
+            raise InputError(f"{self.log} is a link, through which csad does not write: put the file itself there.")
         if again and dataset is not None:
             check_rows(self.path, dataset)
         fresh = not self.path.exists()
@@ -199,9 +202,8 @@ def _flat(config: Mapping[str, Any]) -> dict[str, Any]:
 
 def write_whole(path: Path, text: str) -> None:
     """Writes a file in one move, so that nobody finds half of it."""
-    fresh = path.with_name(path.name + ".new")
-    fresh.write_text(text, encoding="utf-8")
-    fresh.replace(path)
+    with replacing(path) as fresh:
+        fresh.write_text(text, encoding="utf-8")
 
 
 def describe(task: Task) -> dict[str, Any]:

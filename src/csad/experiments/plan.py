@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import tomllib
 import typing
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from typing import Any
+
+from torch import nn
 
 from csad.errors import InputError, unknown
 from csad.experiments.values import settings_of, toml_names, typed
 from csad.methods.method import Course
-from csad.nets.parts import Sizes, own_class
+from csad.nets.parts import Sizes, is_class_path, library_model, own_class
 from csad.registry import BACKBONES, METHODS
 
 FOLDER = resources.files("csad.experiments")
@@ -50,6 +53,12 @@ class Plan:
     net: dict[str, Any]
     train: dict[str, Any]
     settings: dict[str, Any]  # of the method
+    # The class that net.backbone names, if its caller named it: a plan that was read from a file has none by itself.
+    own_backbone: type[nn.Module] | nn.Module | None = field(default=None, compare=False)
+
+    def sections(self) -> dict[str, dict[str, Any]]:
+        """The settings by section, as a run's config holds them."""
+        return {section: copy.deepcopy(getattr(self, section)) for section in SECTIONS}
 
     def course(self) -> Course:
         """The training settings, checked."""
@@ -60,8 +69,9 @@ class Plan:
         sizes = {key: value for key, value in self.net.items() if key in settings_of(Sizes)}
         return replace(self, net=sizes | {"backbone": name})
 
-    def sizes(self, backbone: Any = None) -> Sizes:
-        """The sizes of the parts; ``backbone`` is a module of the user's own in place of the named one."""
+    def sizes(self, backbone: type[nn.Module] | nn.Module | None = None) -> Sizes:
+        """The sizes of the parts; ``backbone`` is a class or module of the user's own in place of the named one."""
+        backbone = self.own_backbone if backbone is None else backbone
         own = settings_of(Sizes, leave_out=("settings",))
         plain = {name: value for name, value in self.net.items() if name in own}
         rest = {name: value for name, value in self.net.items() if name not in own}
@@ -121,7 +131,8 @@ def resolve(method: str, data: Any, file: Mapping[str, Any], given: Mapping[str,
     for section, names in allowed.items():
         defaults = {name: p.default for name, p in names.items() if _is_plain(p.default)}
         chosen[section] = defaults | {n: typed(n, v, names[n].annotation) for n, v in chosen[section].items()}
-    return Plan(**chosen)
+    named = chosen["net"]["backbone"]
+    return Plan(**chosen, own_backbone=own_class(named) if is_class_path(named) else None)
 
 
 def tuple_settings(method: str, data: Any, given: Mapping[str, Any]) -> list[str]:
@@ -193,9 +204,9 @@ def _is_plain(value: Any) -> bool:
 def _backbone_settings(backbone: Any) -> dict[str, Any]:
     if not isinstance(backbone, str):
         return {}
-    if ":" in backbone:
-        return settings_of(own_class(backbone))
-    return own_settings("net", BACKBONES[backbone])
+    if ":" not in backbone:
+        return own_settings("net", BACKBONES[backbone])
+    return settings_of(own_class(backbone) if is_class_path(backbone) else library_model(backbone))
 
 
 def _place(key: str, allowed: Mapping[str, Mapping[str, Any]]) -> tuple[str, str]:

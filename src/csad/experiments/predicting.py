@@ -17,8 +17,9 @@ from csad.data.tables.preparations import FilePreparation
 from csad.deploy.files import Speaker, predicted
 from csad.deploy.predictions import Predictions
 from csad.errors import InputError
-from csad.experiments.reading import OWN, where_now
+from csad.experiments.reading import where_now
 from csad.experiments.run import Run
+from csad.experiments.trust import OWN
 
 
 def predict_file(

@@ -11,6 +11,7 @@ from csad.data.tables.file_columns import PLACES
 from csad.errors import InputError
 from csad.experiments.build import is_file, read
 from csad.experiments.digests import changed_splits, changed_words
+from csad.experiments.trust import OWN
 
 if TYPE_CHECKING:
     from csad.experiments.run import Run
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
 
 class RowsWarning(UserWarning):
     """Rows that a run was not trained on are others than in its training."""
-
-
-OWN = "own"  # what a config calls a task or a backbone that was given from Python
 
 
 def data_of(run: Run, data_root: Path | None = None, *, call: str = "csad.evaluate(run, dataset)") -> Dataset:
@@ -33,14 +31,18 @@ def data_of(run: Run, data_root: Path | None = None, *, call: str = "csad.evalua
     task, settings = run.config["task"], dict(run.config["data"])
     if task == OWN:
         raise InputError(f"This run was trained on data given from Python: call {call} there.")
+    known = run.config["about"].get("fingerprint")
+    if not known:  # a stranger's config may name any file of the reader's, and a page may show rows of it
+        raise InputError(
+            f"{run.folder} does not say on which rows it was trained, so {task} may be other data: train it again."
+        )
     if is_file(task):
         task = where_now(task, data_root)
     for place in PLACES:
         if settings.get(place):
             settings[place] = where_now(settings[place], data_root)
     dataset = read(task, settings, data_root)
-    known = run.config["about"].get("fingerprint")
-    if known and dataset.fingerprint() != known:
+    if dataset.fingerprint() != known:
         raise InputError(
             f"The training rows of {task} are not those that this run was trained on, so its figures would mean "
             "something else: bring the old ones back, or train again."

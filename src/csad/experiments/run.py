@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
 from csad import __version__
 from csad.auditing.figures import figures
@@ -29,9 +29,9 @@ from csad.experiments.folder import Folder, task_from
 from csad.experiments.pixels import check_pixels
 from csad.experiments.plan import SECTIONS, Plan
 from csad.experiments.probing import leakage
-from csad.experiments.reading import OWN as OWN
 from csad.experiments.reading import data_of as data_of
 from csad.experiments.threshold import threshold_in
+from csad.experiments.trust import OWN, OwnBackbone, backbone_to_build, named_backbone
 from csad.methods.method import Method
 from csad.nets.weights import without_files
 from csad.training import checkpoint
@@ -124,23 +124,25 @@ class Run:
 def load(
     folder: str | Path,
     *,
-    backbone: nn.Module | None = None,
+    backbone: OwnBackbone | str | None = None,
     view: Callable[[Tensor], Tensor] | None = None,
     device: str = "auto",
 ) -> Run:
     """A run from its folder, without its data, on a ``device``: auto, cpu, cuda or cuda:N.
 
-    ``backbone`` and ``view`` are needed again where the run was trained with a module or a view of one's own.
+    ``backbone`` and ``view`` are needed again if the run was trained with a module, a class or a view of one's own:
+    what a folder names is not imported. A class is given as itself or as its path, ``package.module:Class``.
     """
     files = Folder(Path(folder))
     config = files.read_config()
-    check_own(config, str(folder), backbone, view)
+    own = backbone_to_build(named_backbone(config), backbone, folder)
+    check_view(config, folder, view)
     if not files.checkpoint.exists():
         if files.result.exists():
             raise InputError(f"The weights of {folder} were not kept: give --keep-weights where many runs are trained.")
         raise InputError(f"{folder} holds no checkpoint yet: go on with csad train --resume.")
     try:
-        model = rebuilt(config, backbone)
+        model = rebuilt(config, own)
         config["task"]
     except Exception as error:  # whatever an edited config, or one of another version, leads to
         made = config.get("csad", "unknown")
@@ -158,17 +160,14 @@ def load(
     return Run(model.to(choose_device(device)), config, result, log, files.path, seen, preparation, threshold)
 
 
-def check_own(
-    config: Mapping[str, Any], place: str, backbone: nn.Module | None, view: Callable[[Tensor], Tensor] | None
-) -> None:
-    """Nothing, or an input error where a module or a view of one's own is needed again and was not given."""
-    for name, what, given in (("backbone", config.get("net", {}), backbone), ("view", config, view)):
-        if isinstance(what, dict) and what.get(name) == OWN and given is None:
-            raise InputError(f"{place} was trained with a {name} of your own: give it again as {name}=.")
+def check_view(config: Mapping[str, Any], place: object, view: Callable[[Tensor], Tensor] | None) -> None:
+    """Raise InputError if a view of one's own is needed again and was not given."""
+    if config.get("view") == OWN and view is None:
+        raise InputError(f"{place} was trained with a view of your own: give it again as view=.")
 
 
-def rebuilt(config: Mapping[str, Any], backbone: nn.Module | None) -> Method:
-    """The method that a config tells of, with fresh weights."""
+def rebuilt(config: Mapping[str, Any], backbone: OwnBackbone | None) -> Method:
+    """The method that a config describes, with fresh weights; ``backbone`` is the caller's, never the config's."""
     plan = Plan(**{name: config[name] for name in SECTIONS})
     with without_files():  # of pretrained weights: what is put in next has them all
         return build(task_from(config["about"]), config["method"], plan, config["seed"], backbone)

@@ -13,7 +13,7 @@ from csad.data.samples import Classes, Dataset
 from csad.deploy.decision import HALF, checked_threshold, decided
 from csad.errors import InputError
 from csad.experiments.build import is_file
-from csad.experiments.reading import OWN
+from csad.experiments.trust import OWN
 
 if TYPE_CHECKING:
     from csad.experiments.run import Run

@@ -22,11 +22,11 @@ from csad.experiments.choices.occasion import checked_cost, rows_to_choose_by
 from csad.experiments.folder import Folder
 from csad.experiments.listeners import Silent, Teller
 from csad.experiments.outdated import put_aside, to_be_removed
-from csad.experiments.reading import OWN
 from csad.experiments.run import Run
 from csad.experiments.selection import best_epochs, fit_selecting, forget_epochs
 from csad.experiments.threshold import check_given, check_same, is_own, judged_by, threshold_in
 from csad.experiments.trainable import check_ready
+from csad.experiments.trust import OWN
 from csad.training import checkpoint
 from csad.training.device import Way, choose_device
 from csad.training.log import Log

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import importlib
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -24,10 +24,10 @@ from csad.registry import BACKBONES
 class Sizes:
     """Widths of the parts after F; defaults are the authors' for Colored MNIST. ``backbone`` names F.
 
-    F is a registered name, ``torchvision:NAME``, ``timm:NAME``, ``package.module:Class``, or a module of one's own.
+    F is a registered name, ``torchvision:NAME``, ``timm:NAME``, or a class or a module of one's own.
     """
 
-    backbone: str | nn.Module = "conv"
+    backbone: str | type[nn.Module] | nn.Module = "conv"
     branch: int = 128  # D: h → h_y and h → h_b, one linear layer; 0: none, h_y is h
     branch_relu: bool = False  # a ReLU after D: none in the authors' code
     head: tuple[int, ...] = (64,)  # hidden layers of P
@@ -51,7 +51,8 @@ class Nets:
         """F: x → h."""
         backbone = self.sizes.backbone
         if isinstance(backbone, nn.Module):
-            return Own(copy.deepcopy(backbone))
+            copied = copy.deepcopy(backbone)
+            return copied if isinstance(copied, Own) else Own(copied)
         return make_backbone(backbone, self.shape, self.sizes.settings)
 
     def branch(self) -> nn.Module:
@@ -96,28 +97,52 @@ class Nets:
         return int(h.shape[1])
 
 
-def make_backbone(name: str, shape: tuple[int, ...], settings: Mapping[str, Any]) -> nn.Module:
-    """F by registered name, as ``library:NAME``, or as ``package.module:Class`` for a class of one's own."""
-    if ":" not in name:
-        module: nn.Module = BACKBONES[name](shape, **settings)
+def make_backbone(backbone: str | type[nn.Module], shape: tuple[int, ...], settings: Mapping[str, Any]) -> nn.Module:
+    """F by registered name, as ``library:NAME``, or from a class of one's own.
+
+    A path to a class is refused here: a name may come from a file, and a file never decides what is imported.
+    """
+    if isinstance(backbone, str) and is_class_path(backbone):
+        raise InputError(f"The backbone '{backbone}' is a class of your own, of which only the path is known: give it.")
+    if isinstance(backbone, str) and ":" not in backbone:
+        module: nn.Module = BACKBONES[backbone](shape, **settings)
         return module
+    name = backbone if isinstance(backbone, str) else class_path(backbone)
+    maker = library_model(backbone) if isinstance(backbone, str) else backbone
     try:
-        own = own_class(name)(**settings)
+        own = maker(**settings)
         return own if isinstance(own, Own) else Own(own)
     except TypeError as error:
         raise InputError(f"The backbone '{name}' cannot be made: {reason(error)}.") from error
 
 
-def own_class(path: str) -> Any:
-    """The class or function that ``package.module:Name`` points at, or that makes a library's model of that name."""
+def library_model(name: str) -> Callable[..., nn.Module]:
+    """The function that makes the model ``library:NAME``, of one of the libraries that csad has adapters for."""
+    library, _, model = name.partition(":")
+    return LIBRARIES[library](model)
+
+
+def is_class_path(name: object) -> bool:
+    """Whether a backbone's name is ``package.module:Class``, a class that is not csad's."""
+    return isinstance(name, str) and ":" in name and name.partition(":")[0] not in LIBRARIES
+
+
+def class_path(kind: type[nn.Module]) -> str:
+    """``package.module:Class`` of a class."""
+    return f"{kind.__module__}:{kind.__qualname__}"
+
+
+def own_class(path: str) -> type[nn.Module]:
+    """Import the class that ``package.module:Class`` names: only ever call this with what the caller typed."""
     place, _, name = path.partition(":")
-    if place in LIBRARIES:
-        return LIBRARIES[place](name)
     try:
         module = importlib.import_module(place)
     except Exception as error:  # a module of the user's own may raise anything
         why = reason(error)
         raise InputError(f"The backbone '{path}' cannot be imported ({why}): give package.module:Class.") from error
-    if not callable(getattr(module, name, None)):
+    found = getattr(module, name, None)
+    if not callable(found):
         raise unknown(f"class in {place}", name, (n for n, _ in inspect.getmembers(module, inspect.isclass)))
-    return getattr(module, name)
+    if not isinstance(found, type) or not issubclass(found, nn.Module):
+        raise InputError(f"The backbone '{path}' is not a subclass of torch.nn.Module: give the path of one.")
+    return found

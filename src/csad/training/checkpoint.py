@@ -12,6 +12,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from csad.atomic import replacing
 from csad.errors import InputError
 
 FORMAT = "csad-checkpoint-1"
@@ -50,17 +51,15 @@ def write_tensors(path: Path, tensors: dict[str, Tensor], metadata: dict[str, st
     from safetensors.torch import save_file
 
     path.parent.mkdir(parents=True, exist_ok=True)
-    fresh = path.with_suffix(".new")
     try:
-        save_file(tensors, fresh, metadata=metadata)
+        with replacing(path) as fresh:
+            save_file(tensors, fresh, metadata=metadata)
+            with fresh.open("rb") as file:
+                os.fsync(file.fileno())
     except SafetensorError as error:  # it has the system's error, such as that of a full disk, only in words
-        fresh.unlink(missing_ok=True)
         told = re.search(r"os error (\d+)", str(error))
         number = int(told[1]) if told else errno.EIO
         raise OSError(number, os.strerror(number), str(path)) from error
-    with fresh.open("rb") as file:
-        os.fsync(file.fileno())
-    fresh.replace(path)
 
 
 def load(path: Path) -> State:

@@ -18,6 +18,7 @@ from csad.experiments.choices.scores import score_name, scored
 from csad.experiments.plan import Plan
 from csad.experiments.run import load
 from csad.experiments.threshold import judged_by
+from csad.experiments.trust import OwnBackbone
 from csad.experiments.wanted import Ready, Wanted
 
 
@@ -34,6 +35,11 @@ class Asked:
     cost: float
     backbone: nn.Module | None = None
     threshold: float | None = None  # that is given
+
+    @property
+    def own_backbone(self) -> OwnBackbone | None:
+        """The module or class that its caller gave; its folders are read again with it."""
+        return self.plan.own_backbone if self.backbone is None else self.backbone
 
     @property
     def epochs(self) -> int:
@@ -57,7 +63,7 @@ class Asked:
         """What a run came to in the end; None where it has diverged, or is not there yet."""
         if not run.folder.result.exists():
             return None
-        found = load(run.wanted.out, backbone=self.backbone, view=self.dataset.view, device=device)
+        found = load(run.wanted.out, backbone=self.own_backbone, view=self.dataset.view, device=device)
         weight = run.wanted.plan.settings.get(WEIGHT)
         out = found.outputs(self.dataset.splits["validation"].x)
         return Tried(weight, *self.scored(out), None if weight is None else self.epochs)

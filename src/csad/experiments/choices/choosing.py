@@ -44,7 +44,7 @@ def choose(
         if out is None:
             return found
         keep(found, taken, weights_taken(taken, choice), Folder(out), force=force or again)
-        run = load(out, backbone=asked.backbone, view=asked.dataset.view, device=str(way.device))
+        run = load(out, backbone=asked.own_backbone, view=asked.dataset.view, device=str(way.device))
         clear(place)
         return run
 

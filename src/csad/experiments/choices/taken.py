@@ -33,7 +33,7 @@ def taken_run(asked: Asked, run: Ready, choice: Choice, way: Way) -> Run:
     """The run with the weights, the log and the figures of that epoch, in memory."""
     plan, dataset = with_epochs(run.wanted.plan, choice.epoch), asked.dataset
     config = run.config | {"train": run.config["train"] | {"epochs": choice.epoch}}
-    weights, method = weights_taken(run, choice), rebuilt(config, asked.backbone)
+    weights, method = weights_taken(run, choice), rebuilt(config, asked.own_backbone)
     checkpoint.put(checkpoint.load(weights).weights, Alone(method).state, str(weights))
     method.to(way.device).eval()
     log = until(Log(run.folder.log), choice.epoch, choice.epochs)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from csad.data.samples import as_float
 from csad.data.tables.preparations import preparation_from
@@ -15,8 +15,8 @@ from csad.deploy.decision import HALF
 from csad.deploy.model import FORMAT, KEY
 from csad.errors import InputError
 from csad.experiments.exports.target_branch import target_branch
-from csad.experiments.reading import OWN
-from csad.experiments.run import Run, check_own, rebuilt
+from csad.experiments.run import Run, check_view, rebuilt
+from csad.experiments.trust import OWN, OwnBackbone, backbone_to_build, named_backbone
 from csad.training import checkpoint
 from csad.training.device import choose_device
 from csad.training.log import Log
@@ -26,18 +26,19 @@ from csad.training.stack import Alone
 def load_exported(
     path: str | Path,
     *,
-    backbone: nn.Module | None = None,
+    backbone: OwnBackbone | str | None = None,
     view: Callable[[Tensor], Tensor] | None = None,
     device: str = "auto",
 ) -> Run:
     """The run that ``csad export --format safetensors`` wrote, which predicts as it did; no log, no figures.
 
-    ``backbone`` and ``view`` are needed again where the run was trained with a module or a view of one's own.
+    ``backbone`` and ``view`` are needed again if the run was trained with a module, a class or a view of one's own.
     """
-    about, tensors = _read(Path(path))
+    about, tensors = read_exported(Path(path))
     config = about["config"]
-    check_own(config, str(path), backbone, view)
-    method = target_branch(rebuilt(config, backbone if config["net"]["backbone"] == OWN else None))
+    own = backbone_to_build(named_backbone(config), backbone, path)
+    check_view(config, path, view)
+    method = target_branch(rebuilt(config, own))
     checkpoint.put(tensors, Alone(method).state, str(path))
     seen = view if config["view"] == OWN and view is not None else as_float
     preparation = preparation_from(about["preparation"]) if about["preparation"] else None
@@ -45,7 +46,8 @@ def load_exported(
     return Run(method.to(choose_device(device)), config, {}, Log(), None, seen, preparation, threshold)
 
 
-def _read(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
+def read_exported(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    """What an exported .safetensors file says of itself, and its tensors."""
     from safetensors import SafetensorError, safe_open
 
     if not path.is_file():

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from csad import __version__
+from csad.atomic import replacing
 from csad.data.samples import Dataset
 from csad.data.tables.file_columns import PLACES
 from csad.deploy.model import FORMAT
@@ -60,22 +61,19 @@ def export_run(
     x, source = rows_to_compare(run, dataset, dtype)
     about = _about(run, dtype)
     model = Scores(target_branch(run.method), run.view)
-    fresh = place.with_name(f"{place.name}.new.{format_}")
     try:
-        _write(model, dtype, about, fresh, format_)
-        # One row alone as well: a graph may have taken the number of rows for a constant.
-        apart = torch.stack([_apart(run, some, FORMATS[format_].scores(fresh, some, model)) for some in (x, x[:1])])
-        worst = float(apart.max())
-        if not worst <= LIMIT:  # NaN too
-            raise InputError(
-                f"As {format_} the run would predict otherwise (scores differ by {worst:.1e}, where {LIMIT:.0e} is "
-                "allowed), so nothing was written: take another --format."
-            )
-        fresh.replace(place)
+        with replacing(place, f".new.{format_}") as fresh:
+            _write(model, dtype, about, fresh, format_)
+            # One row alone as well: a graph may have taken the number of rows for a constant.
+            apart = torch.stack([_apart(run, some, FORMATS[format_].scores(fresh, some, model)) for some in (x, x[:1])])
+            worst = float(apart.max())
+            if not worst <= LIMIT:  # NaN too
+                raise InputError(
+                    f"As {format_} the run would predict otherwise (scores differ by {worst:.1e}, where {LIMIT:.0e} is "
+                    "allowed), so nothing was written: take another --format."
+                )
     except OSError as error:
         raise InputError(f"{place} cannot be written ({error.strerror or error}): give another --out.") from error
-    finally:
-        fresh.unlink(missing_ok=True)
     weights = sum(value.numel() for value in model.method.parameters())
     return Export(place, format_, about, weights, len(x), source, worst)
 

@@ -1,0 +1,346 @@
+"""Files of strangers run nothing: every door by which csad reads a run, an exported file or a saved classifier."""
+
+from __future__ import annotations
+
+import ast
+import json
+import pickle
+import re
+import shutil
+import struct
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import typer
+from commands import SHORT, python, typed
+from torch import nn
+
+import csad
+from csad.cli import app
+from csad.experiments.exports.exported import load_exported
+
+ROOT = Path(csad.__file__).parent
+FLAG = "PWNED"
+CANARY = f"open({FLAG!r}, 'w').close()\nfrom torch import nn\n\nclass Net(nn.Linear):\n    pass\n"
+# A module that runs on import, a function that runs what the file says, a class of torch's own, a name in odd letters.
+STRANGERS = {
+    "canary:Net": {"in_features": 8, "out_features": 4},
+    "os:system": {"command": f"touch {FLAG}"},
+    "subprocess:run": {"args": f"touch {FLAG}", "shell": True},
+    "torch.nn:Linear": {"in_features": 8, "out_features": 4},
+    "canary:\x1b]0;Net": {},
+}
+# Every command that reads a run folder, by each of the places where it takes one.
+COMMANDS: dict[tuple[str, str], list[str]] = {
+    ("evaluate", "run"): ["evaluate", "STRANGER"],
+    ("predict", "run"): ["predict", "STRANGER", "x.npy", "--out", "p.csv"],
+    ("audit", "run"): ["audit", "STRANGER"],
+    ("audit", "against"): ["audit", "GOOD", "--against", "STRANGER"],
+    ("report", "runs"): ["report", "GOOD", "STRANGER", "--out", "page.html"],
+    ("report", "against"): ["report", "GOOD", "--against", "STRANGER", "--out", "page.html"],
+    ("export", "run"): ["export", "STRANGER", "--format", "safetensors", "--no-data"],
+}
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run, its export, and a saved classifier: all made by csad."""
+    place = tmp_path_factory.mktemp("trusted")
+    words = ["toy-table", "--method", "vanilla", *SHORT, "--quiet"]
+    assert typed("train", *words, "--out", str(place / "good")).exit_code == 0
+    made = typed("export", str(place / "good"), "--out", str(place / "good.safetensors"), "--no-data")
+    assert made.exit_code == 0, made.stderr
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(60, 8)).astype(np.float32), np.arange(60) % 2
+    csad.DebiasedClassifier("vanilla", epochs=1, random_state=0).fit(x, y, bias=y).save(place / "classifier")
+    return place
+
+
+@pytest.fixture
+def here(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Where the user stands, a canary in the present folder and on Python's path; neither may be imported."""
+    shutil.copytree(home, tmp_path, dirs_exist_ok=True)
+    (tmp_path / "canary.py").write_text(CANARY)
+    np.save(tmp_path / "x.npy", np.zeros((3, 8), np.float32))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    sys.modules.pop("canary", None)
+    yield tmp_path
+    assert "canary" not in sys.modules, "a file decided what is imported"
+    assert not (tmp_path / FLAG).exists(), "a file decided what is run"
+
+
+def poisoned_config(folder: Path, backbone: str, settings: dict[str, Any]) -> Path:
+    """A copy of the run whose config names another backbone and its arguments."""
+    place = folder.with_name("stranger")
+    shutil.copytree(folder, place)
+    text = (place / "config.toml").read_text()
+    lines = [f"backbone = {json.dumps(backbone)}", *(f"{key} = {json.dumps(value)}" for key, value in settings.items())]
+    changed, count = re.subn(r"^backbone = .*$", lambda _: "\n".join(lines), text, flags=re.MULTILINE)
+    assert count == 1
+    (place / "config.toml").write_text(re.sub(r"^hidden = .*\n", "", changed, flags=re.MULTILINE))
+    return place
+
+
+def poisoned_header(file: Path, key: str, change: Callable[[Any], None]) -> Path:
+    """A copy of a .safetensors file with other JSON under a key of its metadata."""
+    data = file.read_bytes()
+    (length,) = struct.unpack("<Q", data[:8])
+    header = json.loads(data[8 : 8 + length])
+    about = json.loads(header["__metadata__"][key])
+    change(about)
+    header["__metadata__"][key] = json.dumps(about)
+    text = json.dumps(header).encode()
+    place = file.with_name(f"stranger-{file.name}")
+    place.write_bytes(struct.pack("<Q", len(text)) + text + data[8 + length :])
+    return place
+
+
+def commands() -> Iterator[tuple[str, Any]]:
+    group = typer.main.get_command(app)
+    yield from group.commands.items()  # type: ignore[attr-defined]
+
+
+def test_every_place_of_a_command_that_takes_a_run_is_tried() -> None:
+    found = {
+        (name, param.name)
+        for name, command in commands()
+        for param in command.params
+        if (param.metavar or "").startswith("RUN")
+    }
+    assert found == COMMANDS.keys()
+
+
+@pytest.mark.parametrize("backbone", STRANGERS)
+@pytest.mark.parametrize("door", COMMANDS.values(), ids="-".join)
+def test_a_strangers_run_folder_runs_nothing(here: Path, door: list[str], backbone: str) -> None:
+    stranger = poisoned_config(here / "good", backbone, STRANGERS[backbone])
+    result = typed(*({"STRANGER": stranger.name, "GOOD": "good"}.get(word, word) for word in door))
+    assert result.exit_code == 2, result.output
+    assert len(result.stderr.splitlines()) == 1
+    assert "a file does not decide what is imported" in result.stderr
+    assert "\x1b" not in result.output
+    assert not (here / "p.csv").exists()
+    assert not (here / "page.html").exists()
+
+
+@pytest.mark.parametrize("door", COMMANDS.values(), ids="-".join)
+def test_a_class_that_is_given_again_is_imported_and_another_is_not(here: Path, door: list[str]) -> None:
+    stranger = poisoned_config(here / "good", "canary:Net", STRANGERS["canary:Net"])
+    words = [{"STRANGER": stranger.name, "GOOD": "good"}.get(word, word) for word in door]
+    for other in ("canary:Other", "conv"):
+        refused = typed(*words, "--backbone", other)
+        assert refused.exit_code == 2
+        assert f"--backbone {other}: this was trained with '" in refused.stderr
+        assert "canary" not in sys.modules
+    result = typed(*words, "--backbone", "canary:Net")
+    assert "canary" in sys.modules  # by the user's own word; the weights then do not fit
+    assert result.exit_code == 2, result.output
+    assert "cannot be read as a checkpoint of this run" in result.stderr
+    del sys.modules["canary"]
+    (here / FLAG).unlink()
+
+
+@pytest.mark.parametrize("backbone", ["os:system", "subprocess:run"])
+def test_what_is_no_module_of_torch_is_not_called_even_if_it_is_given_again(here: Path, backbone: str) -> None:
+    stranger = poisoned_config(here / "good", backbone, STRANGERS[backbone])
+    result = typed("evaluate", str(stranger), "--backbone", backbone)
+    assert result.exit_code == 2
+    assert f"'{backbone}' is not a subclass of torch.nn.Module" in result.stderr
+    with pytest.raises(csad.InputError, match="is not a subclass"):
+        csad.load(stranger, backbone=backbone)
+
+
+def test_going_on_in_a_strangers_folder_runs_nothing(here: Path) -> None:
+    stranger = poisoned_config(here / "good", "os:system", STRANGERS["os:system"])
+    words = ["train", "toy-table", "--method", "vanilla", *SHORT, "--out", str(stranger), "--resume"]
+    result = typed(*words)
+    assert result.exit_code == 2
+    assert "was begun with other settings" in result.stderr
+
+
+def set_backbone(about: Any, backbone: str, part: str) -> None:
+    settings = about[part]["net"] if part in ("config", "plan") else about["params"].setdefault("settings", {}) or {}
+    if part == "params":
+        about["params"]["settings"] = settings
+        settings |= {f"net.{key}": value for key, value in STRANGERS[backbone].items()} | {"net.backbone": backbone}
+    else:
+        settings.pop("hidden", None)
+        settings |= STRANGERS[backbone] | {"backbone": backbone}
+
+
+@pytest.mark.parametrize("backbone", STRANGERS)
+def test_other_files_of_strangers_run_nothing(here: Path, backbone: str) -> None:
+    stranger = poisoned_config(here / "good", backbone, STRANGERS[backbone])
+    exported = poisoned_header(here / "good.safetensors", "csad", lambda a: set_backbone(a, backbone, "config"))
+    saved = poisoned_header(here / "classifier", "about", lambda a: set_backbone(a, backbone, "plan"))
+    doors: list[Callable[[], Any]] = [
+        lambda: csad.load(stranger),
+        lambda: load_exported(exported),
+        lambda: csad.DebiasedClassifier.load(saved),
+    ]
+    for door in doors:
+        with pytest.raises(csad.InputError, match="a file does not decide what is imported"):
+            door()
+
+
+@pytest.mark.parametrize("key", ["net.backbone", "backbone"])
+def test_a_saved_classifier_does_not_decide_what_a_later_fit_imports(here: Path, key: str) -> None:
+    def change(about: Any) -> None:
+        about["params"]["settings"] = {key: "canary:Net"}
+
+    saved = poisoned_header(here / "classifier", "about", change)
+    with pytest.raises(csad.InputError, match="it names two backbones, 'mlp' and 'canary:Net'"):
+        csad.DebiasedClassifier.load(saved)
+    with pytest.raises(csad.InputError, match="was trained with csad's 'mlp', not with 'canary:Net'"):
+        csad.DebiasedClassifier.load(saved, backbone="canary:Net")
+
+
+def test_the_bytes_of_a_pickled_classifier_import_nothing_by_themselves(here: Path) -> None:
+    from csad.estimator.trained import Trained
+
+    saved = poisoned_header(here / "classifier", "about", lambda about: set_backbone(about, "canary:Net", "plan"))
+    with pytest.raises(csad.InputError, match="'canary:Net' is a class of your own"):
+        Trained.from_bytes(saved.read_bytes())
+
+
+class Net(nn.Sequential):
+    """A backbone of one's own for a classifier."""
+
+    def __init__(self, width: int = 5) -> None:
+        super().__init__(nn.Linear(8, width), nn.ReLU())
+
+
+def test_a_classifier_with_a_class_of_ones_own_is_saved_pickled_and_fitted_again(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(60, 8)).astype(np.float32), np.arange(60) % 2
+    own = f"{__name__}:Net"
+    model = csad.DebiasedClassifier("vanilla", epochs=1, settings={"net.backbone": own, "net.width": 3}, random_state=0)
+    model.fit(x, y, bias=y).save(tmp_path / "model")
+    wanted = model.predict_proba(x)
+    assert np.array_equal(pickle.loads(pickle.dumps(model)).predict_proba(x), wanted)
+    with pytest.raises(csad.InputError, match=f"give it again as backbone='{own}'"):
+        csad.DebiasedClassifier.load(tmp_path / "model")
+    with pytest.raises(csad.InputError, match="backbone must be the class here"):
+        csad.DebiasedClassifier.load(tmp_path / "model", backbone=Net(3))  # type: ignore[arg-type]
+    for again in (own, Net):
+        loaded = csad.DebiasedClassifier.load(tmp_path / "model", backbone=again)
+        assert np.array_equal(loaded.predict_proba(x), wanted)
+        assert np.array_equal(pickle.loads(pickle.dumps(loaded)).predict_proba(x), wanted)
+        assert np.array_equal(loaded.fit(x, y, bias=y).predict_proba(x), wanted)
+
+
+# Modules that csad itself, torch or Python import under names that anybody may give to a file of theirs.
+NAMES = ("torch", "numpy", "csv", "json", "typing", "typer", "rich", "random", "sklearn", "csad_plugin")
+
+
+@pytest.mark.parametrize(
+    "call", [["-P", "-c", "from csad.cli import main; main()"], ["-m", "csad"]], ids=["csad", "-m"]
+)
+@pytest.mark.parametrize("words", [["list", "methods"], ["evaluate", "good"], ["--version"]], ids="-".join)
+def test_files_in_the_present_folder_hide_no_module(here: Path, call: list[str], words: list[str]) -> None:
+    early = {"typing"} if call[0] == "-m" else set()  # which Python itself imports there before csad is asked
+    for name in set(NAMES) - early:
+        (here / f"{name}.py").write_text(f"raise SystemExit('{name}.py of the present folder was run')\n")
+    result = python(*call, *words, cwd=here)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "was run" not in result.stdout + result.stderr
+
+
+def test_a_backbone_beside_the_user_hides_no_module_either(here: Path) -> None:
+    (here / "numpy.py").write_text("raise SystemExit('numpy.py of the present folder was run')\n")
+    (here / "beside.py").write_text(
+        "from torch import nn\n\nclass Net(nn.Linear):\n    def __init__(self):\n        super().__init__(8, 4)\n"
+    )
+    words = ["train", "toy-table", "--method", "vanilla", *SHORT, "--backbone", "beside:Net", "--out", "own", "--quiet"]
+    result = python("-P", "-c", "from csad.cli import main; main()", *words, cwd=here)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+# What csad writes into a run folder that is read, and so through a link that a stranger put there.
+LINKS = {
+    "audit.json.new": ["audit", "good"],
+    "audit.json": ["audit", "good"],
+    "report.html.new": ["report", "good"],
+    "model.safetensors.new.safetensors": ["export", "good", "--format", "safetensors", "--no-data"],
+}
+
+
+@pytest.mark.parametrize("name", LINKS)
+def test_nothing_is_written_through_a_link_in_a_strangers_folder(here: Path, name: str) -> None:
+    (here / "precious").write_text("mine")
+    (here / "good" / name).symlink_to(here / "precious")
+    result = typed(*LINKS[name])
+    assert result.exit_code == 0, result.stderr
+    assert (here / "precious").read_text() == "mine"
+    assert (here / "good" / name.partition(".new")[0]).is_file()
+
+
+def test_going_on_does_not_write_through_a_link_either(here: Path) -> None:
+    (here / "precious").write_text("mine")
+    (here / "good" / "log.jsonl").unlink()
+    (here / "good" / "log.jsonl").symlink_to(here / "precious")
+    (here / "good" / "result.json").unlink()
+    result = typed("train", "toy-table", "--method", "vanilla", *SHORT, "--out", "good", "--resume")
+    assert result.exit_code == 2
+    assert "log.jsonl is a link, through which csad does not write" in result.stderr
+    assert (here / "precious").read_text() == "mine"
+
+
+def test_a_strangers_run_does_not_have_a_file_of_the_readers_shown_as_its_data(here: Path) -> None:
+    (here / "bank.csv").write_text("income,gender\nhigh,f\nlow,m\n")
+    config = here / "good" / "config.toml"
+    text = re.sub(r"^fingerprint = .*\n", "", config.read_text(), flags=re.MULTILINE)
+    config.write_text(text.replace('task = "toy-table"', f'task = "{here / "bank.csv"}"'))
+    result = typed("report", "good", "--show-data")
+    assert result.exit_code == 2
+    assert "does not say on which rows it was trained" in result.stderr
+
+
+# Where csad imports by name, unpickles or starts anything: each place was looked at, and a new one has to be.
+REVIEWED = {
+    ("__init__.py", "importlib.import_module"): "csad's own public names",
+    ("registry.py", "importlib.import_module"): "the files of a folder of csad's",
+    ("nets/parts.py", "importlib.import_module"): "own_class: only what the caller typed",
+    ("nets/adapters.py", "importlib.import_module"): "torchvision and timm",
+    ("nets/weights.py", "torch.load"): "weights_only=True",
+    ("data/tables/parquet.py", "importlib.import_module"): "pyarrow",
+    ("deploy/model.py", "importlib.import_module"): "onnxruntime",
+    ("experiments/exports/formats.py", "torch.export.load"): "the file that was written just before",
+    ("data/pickled.py", "pickle.Unpickler"): "plain values by names of NumPy's, each a stand-in",
+    ("data/pickled.py", "pickle.UnpicklingError"): "its error",
+    ("cli/backbones.py", "sys.path"): "the present folder, last, where the user names a module of theirs",
+    ("__main__.py", "sys.path"): "without the present folder",
+}
+RUNS = re.compile(
+    r"(importlib\.import_module|importlib\.util\.(spec_from|module_from)\w*|runpy\.\w+|pickle\.\w+|marshal\.\w+"
+    r"|shelve\.\w+|torch\.load|torch\.export\.load|torch\.jit\.load|torch\.hub\.\w+|subprocess\.\w+|os\.(system|popen)"
+    r"|os\.(exec|spawn|posix_spawn)\w*|sys\.path|__import__|exec|eval|compile|joblib\.load|yaml\.\w+)"
+)
+
+
+def test_every_place_that_could_run_what_a_file_says_was_reviewed() -> None:
+    found = set()
+    for path in sorted(ROOT.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            name = ast.unparse(node) if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+            if name and RUNS.fullmatch(name):
+                found.add((str(path.relative_to(ROOT)), name))
+            if isinstance(node, ast.ImportFrom) and node.module in ("importlib", "pickle", "subprocess", "os", "runpy"):
+                taken = {alias.name for alias in node.names} - {"resources", "UnpicklingError"}
+                assert not taken, f"{path} takes {taken} out of {node.module}, where this test does not see it"
+    assert found == REVIEWED.keys()
+
+
+def test_own_class_is_called_where_a_caller_speaks_and_nowhere_else() -> None:
+    callers = {
+        str(path.relative_to(ROOT))
+        for path in ROOT.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "own_class"
+    }
+    assert callers == {"experiments/plan.py", "experiments/trust.py"}
