@@ -35,7 +35,9 @@ def load_runs(folders: Sequence[Path], backbones: Sequence[str] | None, device: 
     named = [named_backbone(Folder(folder).read_config()) for folder in folders]
     if strangers := [backbone for backbone in given if backbone not in named]:
         those = ", ".join(f"'{name}'" for name in dict.fromkeys(named))
-        raise InputError(f"--backbone {strangers[0]}: this was trained with {those}; give the same, or leave it out.")
+        raise InputError(
+            f"--backbone {strangers[0]} does not match: training used {those}, so give that, or leave --backbone out."
+        )
     return [
         load(folder, backbone=own if own in given else None, device=device)
         for folder, own in zip(folders, named, strict=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Self
@@ -162,23 +161,28 @@ class DebiasedClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # t
         If its backbone is a class of one's own, that is needed again, as itself or as its path
         ``package.module:Class``: what a file names is not imported.
         """
-        with _saved(path):
-            data = Path(path).read_bytes()
-            about = header(data)
-            params, named = about["params"], named_backbone(about["plan"])
         if isinstance(backbone, nn.Module):
             raise InputError("backbone must be the class here, which a later fit makes anew, and no module of it.")
+        try:
+            return cls._loaded(Path(path).read_bytes(), backbone, path)
+        except InputError:
+            raise
+        except (OSError, KeyError, TypeError, ValueError, SafetensorError) as error:
+            raise InputError(f"{path} cannot be read as a classifier that csad saved ({error}).") from error
+
+    @classmethod
+    def _loaded(cls, data: bytes, backbone: type[nn.Module] | str | None, path: str | Path) -> Self:
+        about = header(data)
+        params, named = about["params"], named_backbone(about["plan"])
         own = backbone_to_build(named, backbone, path)
         if params["settings"]:
             params["settings"] = _with_backbone(params["settings"], named, backbone, path)
-        with _saved(path):
-            trained = Trained.from_bytes(data, own)
         if isinstance(params["class_weight"], list):
             params["class_weight"] = dict(params["class_weight"])
         if params["related"]:
             params["related"] = Related(params["related"]["rule"], tuple(params["related"]["tolerance"]))
         found = cls(**params)
-        found.classes_, found.trained_ = np.array(about["classes"], dtype=about["kind"]), trained
+        found.classes_, found.trained_ = np.array(about["classes"], about["kind"]), Trained.from_bytes(data, own)
         found.n_features_in_, found.seed_ = about["columns"], params["random_state"]
         if about["names"]:
             found.feature_names_in_ = np.array(about["names"], dtype=object)
@@ -253,15 +257,6 @@ class DebiasedClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # t
                 f"Column {names[column]} of X tells the bias '{dataset.task.bias_names[bias]}' and nothing else: "
                 "leave it out of X, or the model is handed what it should unlearn."
             )
-
-
-@contextmanager
-def _saved(path: str | Path) -> Iterator[None]:
-    """Raise InputError if what is read within is not what ``save`` writes."""
-    try:
-        yield
-    except (OSError, KeyError, TypeError, ValueError, SafetensorError) as error:
-        raise InputError(f"{path} cannot be read as a classifier that csad saved ({error}).") from error
 
 
 def _with_backbone(

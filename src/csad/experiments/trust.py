@@ -68,9 +68,8 @@ def _class_again(named: str, given: OwnBackbone | str | None, place: object) -> 
         return given
     if given is None:
         raise InputError(
-            f"{place} names the backbone '{named}', a class that is not csad's, and a file does not decide what is "
-            f"imported: if you know that class and trust it, give it again as backbone='{named}' in Python, or with "
-            f"--backbone {named} on the command line."
+            f"{place} was trained with the class '{named}', and csad imports nothing that only a file names: "
+            f"if you know and trust that class, give it again with --backbone {named} (in Python, backbone='{named}')."
         )
     if given != named:
         raise InputError(f"{place} was trained with the backbone '{named}', not with '{given}': give the same again.")
