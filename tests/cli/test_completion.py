@@ -44,6 +44,19 @@ def test_the_users_own_files_are_tasks_too(tmp_path: Path, monkeypatch: pytest.M
     assert completion.tasks("")[-3:] == ["people.csv", "tables/", "toys.npz"]
 
 
+def test_a_name_that_a_shell_would_run_is_not_offered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    good = ["2026+a@b.csv", "a b.csv", "data=1.csv", "größe.csv"]
+    bad = [
+        "a;touch x.csv", "$(touch x).csv", "`x`.csv", "\\$(x).csv", "a&b.csv", "a|b.csv", "a --force.csv", "'a.csv",
+        '"a.csv', "-a.csv", "=a.csv", "~a.csv", "a\x1b]0;b\x07.csv", "a\nb.csv", "a(1).csv", "!a.csv", "a*.csv",
+        "#a.csv", "{a,b}.csv", "a>b.csv",
+    ]  # fmt: skip
+    for name in (*good, *bad):
+        (tmp_path / name).touch()
+    assert [name for name in completion.tasks("") if name.endswith(".csv")] == good
+
+
 @pytest.mark.parametrize(
     ("words", "expected"),
     [

@@ -22,6 +22,7 @@ from torch import nn
 import csad
 from csad.cli import app
 from csad.experiments.exports.exported import load_exported
+from csad.training.log import Log
 
 ROOT = Path(csad.__file__).parent
 FLAG = "PWNED"
@@ -33,7 +34,10 @@ STRANGERS = {
     "subprocess:run": {"args": f"touch {FLAG}", "shell": True},
     "torch.nn:Linear": {"in_features": 8, "out_features": 4},
     "canary:\x1b]0;Net": {},
+    f"canary:Net; touch {FLAG} #": {},
+    "canary:Net' is csad's own class, and you may type: csad 'x": {},
 }
+REFUSED = re.compile("csad imports nothing that only a file names|names no backbone of csad's and no package.module:Cl")
 # Every command that reads a run folder, by each of the places where it takes one.
 COMMANDS: dict[tuple[str, str], list[str]] = {
     ("evaluate", "run"): ["evaluate", "STRANGER"],
@@ -122,8 +126,9 @@ def test_a_strangers_run_folder_runs_nothing(here: Path, door: list[str], backbo
     result = typed(*({"STRANGER": stranger.name, "GOOD": "good"}.get(word, word) for word in door))
     assert result.exit_code == 2, result.output
     assert len(result.stderr.splitlines()) == 1
-    assert "csad imports nothing that only a file names" in result.stderr
+    assert REFUSED.search(result.stderr)
     assert "\x1b" not in result.output
+    assert "touch" not in result.output  # nor is what it would run shown as something to type
     assert not (here / "p.csv").exists()
     assert not (here / "page.html").exists()
 
@@ -184,7 +189,7 @@ def test_other_files_of_strangers_run_nothing(here: Path, backbone: str) -> None
         lambda: csad.DebiasedClassifier.load(saved),
     ]
     for door in doors:
-        with pytest.raises(csad.InputError, match="csad imports nothing that only a file names"):
+        with pytest.raises(csad.InputError, match=REFUSED):
             door()
 
 
@@ -200,11 +205,22 @@ def test_a_saved_classifier_does_not_decide_what_a_later_fit_imports(here: Path,
         csad.DebiasedClassifier.load(saved, backbone="canary:Net")
 
 
+@pytest.mark.parametrize("backbone", [["os:system"], {"os": "system"}, None, 3])
+def test_a_backbone_that_is_no_name_is_an_input_error(here: Path, backbone: Any) -> None:
+    def change(about: Any) -> None:
+        about["plan"]["net"]["backbone"] = backbone
+
+    with pytest.raises(csad.InputError, match="A backbone must be a name or a class"):
+        csad.DebiasedClassifier.load(poisoned_header(here / "classifier", "about", change))
+
+
 def test_the_bytes_of_a_pickled_classifier_import_nothing_by_themselves(here: Path) -> None:
     from csad.estimator.trained import Trained
 
     saved = poisoned_header(here / "classifier", "about", lambda about: set_backbone(about, "canary:Net", "plan"))
-    with pytest.raises(csad.InputError, match="'canary:Net' is a class of your own"):
+    with pytest.raises(
+        csad.InputError, match="Of the backbone 'canary:Net', which is not csad's, only the name is known"
+    ):
         Trained.from_bytes(saved.read_bytes())
 
 
@@ -215,6 +231,13 @@ class Net(nn.Sequential):
         super().__init__(nn.Linear(8, width), nn.ReLU())
 
 
+class Outer:
+    """Holds another, whose path has two names."""
+
+    class Net(Net):
+        """The same."""
+
+
 def test_a_classifier_with_a_class_of_ones_own_is_saved_pickled_and_fitted_again(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(60, 8)).astype(np.float32), np.arange(60) % 2
@@ -223,11 +246,12 @@ def test_a_classifier_with_a_class_of_ones_own_is_saved_pickled_and_fitted_again
     model.fit(x, y, bias=y).save(tmp_path / "model")
     wanted = model.predict_proba(x)
     assert np.array_equal(pickle.loads(pickle.dumps(model)).predict_proba(x), wanted)
-    with pytest.raises(csad.InputError, match=f"give it again with --backbone {own}"):
+    with pytest.raises(csad.InputError, match=re.escape(f"give it again (--backbone {own} or")):
         csad.DebiasedClassifier.load(tmp_path / "model")
-    with pytest.raises(csad.InputError, match="backbone must be the class here"):
-        csad.DebiasedClassifier.load(tmp_path / "model", backbone=Net(3))  # type: ignore[arg-type]
-    for again in (own, Net):
+    for unfit in (Net(3), type("Local", (Net,), {"__qualname__": "here.<locals>.Local"})):
+        with pytest.raises(csad.InputError, match="backbone must be a class that can be imported"):
+            csad.DebiasedClassifier.load(tmp_path / "model", backbone=unfit)  # type: ignore[arg-type]
+    for again in (own, Net, Outer.Net):
         loaded = csad.DebiasedClassifier.load(tmp_path / "model", backbone=again)
         assert np.array_equal(loaded.predict_proba(x), wanted)
         assert np.array_equal(pickle.loads(pickle.dumps(loaded)).predict_proba(x), wanted)
@@ -235,7 +259,21 @@ def test_a_classifier_with_a_class_of_ones_own_is_saved_pickled_and_fitted_again
 
 
 # Modules that csad itself, torch or Python import under names that anybody may give to a file of theirs.
-NAMES = ("torch", "numpy", "csv", "json", "typing", "typer", "rich", "random", "sklearn", "csad_plugin")
+NAMES = ("torch", "numpy", "csv", "json", "typing", "typer", "rich", "random", "sklearn")
+# Modules that these try to import, and that are not installed here, or may not be elsewhere.
+TRIED = (
+    "flint",
+    "gmpy",
+    "gmpy2",
+    "psutil",
+    "numexpr",
+    "bottleneck",
+    "triton",
+    "tabulate",
+    "timm",
+    "torchvision",
+    "tqdm",
+)
 
 
 @pytest.mark.parametrize(
@@ -251,14 +289,44 @@ def test_files_in_the_present_folder_hide_no_module(here: Path, call: list[str],
     assert "was run" not in result.stdout + result.stderr
 
 
-def test_a_backbone_beside_the_user_hides_no_module_either(here: Path) -> None:
-    (here / "numpy.py").write_text("raise SystemExit('numpy.py of the present folder was run')\n")
-    (here / "beside.py").write_text(
-        "from torch import nn\n\nclass Net(nn.Linear):\n    def __init__(self):\n        super().__init__(8, 4)\n"
-    )
-    words = ["train", "toy-table", "--method", "vanilla", *SHORT, "--backbone", "beside:Net", "--out", "own", "--quiet"]
-    result = python("-P", "-c", "from csad.cli import main; main()", *words, cwd=here)
-    assert result.returncode == 0, result.stdout + result.stderr
+BESIDE = """
+from torch import nn
+
+from neighbour import WIDTH
+
+
+class Net(nn.Sequential):
+    def __init__(self):
+        import late_neighbour
+
+        super().__init__(nn.Linear(8, WIDTH))
+"""
+
+
+@pytest.mark.parametrize("module", ["beside", "package.inner"])
+def test_a_backbone_beside_the_user_has_its_neighbours_and_nobody_else_is_run(here: Path, module: str) -> None:
+    (here / "package").mkdir()
+    (here / "package" / "__init__.py").write_text("")
+    (here / f"{module.replace('.', '/')}.py").write_text(BESIDE)
+    (here / "neighbour.py").write_text("import next_neighbour\n\nWIDTH = 4\n")
+    for name in ("next_neighbour", "late_neighbour"):
+        (here / f"{name}.py").write_text("")
+    for name in {*NAMES, *TRIED} - set(sys.builtin_module_names):
+        (here / f"{name}.py").write_text(f"raise SystemExit('{name}.py of the present folder was run')\n")
+    own = ["--backbone", f"{module}:Net"]
+    for words in (
+        ["train", "toy-table", "--method", "vanilla", *SHORT, "--out", "own", "--quiet"],
+        ["audit", "own", "--quiet"],
+        ["export", "own", "--format", "pt2", "--no-data"],
+        ["audit", "own", "--against", str(poisoned_config(here / "good", "timm:resnet18", {}))],
+    ):
+        result = python("-P", "-c", "from csad.cli import main; main()", *words, *own, cwd=here)
+        assert "was run" not in result.stdout + result.stderr
+        if "--against" in words:  # timm is not there, but for the file in the present folder
+            assert result.returncode == 2
+            assert "needs timm, which is not installed" in result.stderr
+        else:
+            assert result.returncode == 0, result.stdout + result.stderr
 
 
 # What csad writes into a run folder that is read, and so through a link that a stranger put there.
@@ -285,10 +353,31 @@ def test_going_on_does_not_write_through_a_link_either(here: Path) -> None:
     (here / "good" / "log.jsonl").unlink()
     (here / "good" / "log.jsonl").symlink_to(here / "precious")
     (here / "good" / "result.json").unlink()
-    result = typed("train", "toy-table", "--method", "vanilla", *SHORT, "--out", "good", "--resume")
-    assert result.exit_code == 2
-    assert "log.jsonl is a link, through which csad does not write" in result.stderr
+    result = typed("train", "toy-table", "--method", "vanilla", *SHORT, "--out", "good", "--resume", "--quiet")
+    assert result.exit_code == 0, result.stderr
     assert (here / "precious").read_text() == "mine"
+    assert (here / "good" / "log.jsonl").is_file()
+
+
+def test_a_sweep_does_not_write_through_a_link_among_what_its_runs_share(here: Path) -> None:
+    settings = {"train.target_epochs": 1, "train.epochs": 1, "train.bias_epochs": 1, "train.estimator_epochs": 1}
+    csad.sweep("toy-table", seeds=[0, 1], settings=settings, shared=here / "shared", out=here / "once")
+    logs = [path.relative_to(here / "shared") for path in (here / "shared").rglob("*.jsonl")]
+    assert logs
+    (here / "precious").write_text("mine")
+    for log in logs:
+        (here / "linked" / log).parent.mkdir(parents=True, exist_ok=True)
+        (here / "linked" / log).symlink_to(here / "precious")
+    csad.sweep("toy-table", seeds=[0, 1], settings=settings, shared=here / "linked", out=here / "again")
+    assert (here / "precious").read_text() == "mine"
+
+
+def test_a_log_is_not_added_to_through_a_link(tmp_path: Path) -> None:
+    (tmp_path / "precious").write_text("mine")
+    (tmp_path / "log.jsonl").symlink_to(tmp_path / "precious")
+    with pytest.raises(csad.InputError, match=r"log.jsonl is a link, through which csad does not write"):
+        Log(tmp_path / "log.jsonl").write({"step": 0})
+    assert (tmp_path / "precious").read_text() == "mine"
 
 
 def test_a_strangers_run_does_not_have_a_file_of_the_readers_shown_as_its_data(here: Path) -> None:
@@ -313,13 +402,13 @@ REVIEWED = {
     ("experiments/exports/formats.py", "torch.export.load"): "the file that was written just before",
     ("data/pickled.py", "pickle.Unpickler"): "plain values by names of NumPy's, each a stand-in",
     ("data/pickled.py", "pickle.UnpicklingError"): "its error",
-    ("cli/backbones.py", "sys.path"): "the present folder, last, where the user names a module of theirs",
+    ("cli/backbones.py", "sys.meta_path"): "for the modules that the user names, and their neighbours",
     ("__main__.py", "sys.path"): "without the present folder",
 }
 RUNS = re.compile(
     r"(importlib\.import_module|importlib\.util\.(spec_from|module_from)\w*|runpy\.\w+|pickle\.\w+|marshal\.\w+"
     r"|shelve\.\w+|torch\.load|torch\.export\.load|torch\.jit\.load|torch\.hub\.\w+|subprocess\.\w+|os\.(system|popen)"
-    r"|os\.(exec|spawn|posix_spawn)\w*|sys\.path|__import__|exec|eval|compile|joblib\.load|yaml\.\w+)"
+    r"|os\.(exec|spawn|posix_spawn)\w*|sys\.(path|meta_path|path_hooks)|__import__|exec|eval|compile|joblib\.load|yaml\.\w+)"
 )
 
 

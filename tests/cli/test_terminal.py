@@ -11,11 +11,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from commands import typed
+from commands import python, typed
 from people_tables import PEOPLE, SHORT, write_people
 
 import csad
-from csad.cli.console import Console, printable
+from csad.cli.console import Console
+from csad.printable import printable
 
 CLI = Path(csad.__file__).parent / "cli"
 # Sets the title, clears the screen, writes to the clipboard, begins a sequence in one byte, turns what follows around.
@@ -88,6 +89,52 @@ def test_the_bar_of_a_training_shows_the_name_of_a_file_as_it_is(
     assert "\x9b" not in said
 
 
+def test_an_exported_file_says_nothing_by_its_runtime(
+    wild: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    onnx = pytest.importorskip("onnx")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "people.csv").symlink_to(wild / "people.csv")
+    made = typed("export", str(wild / "run"), "--out", "model.onnx", "--no-data")
+    assert made.exit_code == 0, made.stderr
+    model = onnx.load("model.onnx")
+    model.graph.initializer.append(onnx.helper.make_tensor(f"{WILD}\ncsad: all is well", 1, [1], [0.0]))
+    onnx.save(model, "model.onnx")
+    said = in_a_terminal(["predict", "model.onnx", "people.csv", "--out", "p.csv", "--quiet"])
+    assert (tmp_path / "p.csv").exists()
+    assert "owned" not in said.replace("\\x1b]0;owned", "")  # but for the names of classes, written out
+    assert "\x1b]" not in said
+
+
+FAILING = """
+from csad.cli import app, main
+
+@app.command()
+def fail() -> None:
+    try:
+        raise KeyError({wild!r})
+    except KeyError as error:
+        raise RuntimeError({wild!r}) from error
+
+main()
+"""
+
+
+def test_an_error_that_csad_did_not_expect_has_a_traceback_and_no_forged_line(tmp_path: Path) -> None:
+    wild = f"{WILD}\ncsad: all is well"
+    (tmp_path / "failing.py").write_text(FAILING.format(wild=wild), encoding="utf-8")
+    done = python("-P", str(tmp_path / "failing.py"), "fail")
+    assert done.returncode == 1
+    assert_plain(done.stderr)
+    lines = done.stderr.splitlines()
+    assert lines[0] == "Traceback (most recent call last):"
+    assert lines.count("Traceback (most recent call last):") == 2
+    assert lines[-1].startswith("RuntimeError: \\x1b]0;owned\\x07")
+    assert lines[-1].endswith("txt\\ncsad: all is well")
+    assert any(line.startswith("KeyError: ") for line in lines)
+    assert "csad: all is well" not in lines
+
+
 def in_a_terminal(words: list[str]) -> str:
     """All that a terminal is sent by the command."""
     ours, theirs = pty.openpty()
@@ -108,7 +155,9 @@ def in_a_terminal(words: list[str]) -> str:
 
 def test_what_is_written_out_can_be_told_apart_and_letters_stay() -> None:
     assert printable("Zoë\t日本\x1b[31m\x85\u202e") == "Zoë\\t日本\\x1b[31m\\x85\\u202e"
-    assert printable("σ² = .02 · naïve – “yes” 🙂") == "σ² = .02 · naïve – “yes” 🙂"
+    assert printable("\u200f\u061c\ufeff\U000e0041\u200b") == "\\u200f\\u061c\\ufeff\\U000e0041\\u200b"
+    assert printable("σ² = .02 · naïve – “yes” 🙂 👩\u200d🔬") == "σ² = .02 · naïve – “yes” 🙂 👩\u200d🔬"
+    assert printable("a\n\tb\x1b", keep="\n\t") == "a\n\tb\\x1b"
 
 
 def test_a_table_shows_names_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:

@@ -153,7 +153,7 @@ def test_a_run_with_a_backbone_by_path_is_loaded_with_its_settings(
         ("own_net_to_load:Other", "with the backbone 'own_net_to_load:Net', not with 'own_net_to_load:Other'"),
         (3, "backbone must be a torch module, a class of modules or its path package.module:Class, not 3"),
         (dict, "backbone must be a torch module"),
-        (None, "if you know and trust that class, give it again with --backbone own_net_to_load:Net (in Python"),
+        (None, "if you know and trust that class, give it again (--backbone own_net_to_load:Net or, in Python,"),
     ],
 )
 def test_a_backbone_that_is_not_given_again_is_an_input_error(

@@ -239,7 +239,7 @@ def test_a_backbone_by_path_that_cannot_be_used_is_an_input_error(own: str, name
 
 
 def test_a_path_alone_builds_nothing(own: str) -> None:
-    with pytest.raises(InputError, match=f"'{own}:Net' is a class of your own, of which only the path is known"):
+    with pytest.raises(InputError, match=f"'{own}:Net', which is not csad's, only the name is known"):
         Nets(Sizes(f"{own}:Net"), (8,), 2, (2,)).extractor()
 
 

@@ -172,6 +172,15 @@ def test_names_that_look_like_markup_are_only_words() -> None:
     assert widths == {3}
 
 
+def test_pages_and_cards_hold_no_control_characters() -> None:
+    wild = "a\x1b]0;owned\x07\x9b1m\u202eb\nc"
+    findings = replace(FINDINGS, title=wild, data={wild: wild}, notes=[wild])
+    page, card = run_page(findings), model_card(findings)
+    assert not re.findall("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", page + card)
+    assert "a\\x1b]0;owned\\x07\\x9b1m\\u202eb\nc" in page
+    assert "# Model card: a\\\\x1b\\]0;owned\\\\x07\\\\x9b1m\\\\u202eb c\n" in card
+
+
 def test_the_card_holds_the_figures_of_the_page() -> None:
     card = model_card(FINDINGS)
     for heading in ("Model", "Runs", "Figures", "What can be read of the bias", "Data", "Settings", "Limits"):

@@ -8,7 +8,7 @@ import sys
 import typer
 
 from csad.cli.app import app
-from csad.cli.console import echo
+from csad.cli.console import echo, echo_traceback
 
 
 def main() -> None:
@@ -22,10 +22,12 @@ def main() -> None:
     except typer.Abort:
         code = 130
     except Exception as error:
-        if not hasattr(error, "format_message"):
-            raise
-        echo(f"csad: {error.format_message()} See csad --help.", err=True)
-        code = 2
+        if hasattr(error, "format_message"):
+            echo(f"csad: {error.format_message()} See csad --help.", err=True)
+            code = 2
+        else:
+            echo_traceback(error)
+            code = 1
     sys.exit(code)
 
 

@@ -7,6 +7,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 REGISTERED = re.compile(r"^@?[A-Z]+\.register\(\s*\"([^\"]+)\"", re.MULTILINE)
+# A shell runs what some other letters mean, in names that it completes without quoting them.
+PLAIN = re.compile(r"[\w.,+@%][\w.,+@%=-]*( [\w.,+@%][\w.,+@%=-]*)*")
 FILES = (".csv", ".tsv", ".txt", ".data", ".parquet", ".pq", ".npz")
 
 
@@ -67,4 +69,5 @@ def _files(incomplete: str) -> list[str]:
 
 
 def _useful(entry: Path) -> bool:
-    return entry.is_dir() or entry.suffix.lower() in FILES
+    plain = PLAIN.fullmatch(entry.name) is not None
+    return plain and (entry.is_dir() or entry.suffix.lower() in FILES)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import errno
 import functools
 import json
-import re
 import sys
 import time
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
@@ -15,6 +15,7 @@ import typer
 
 from csad.data.progress import listener
 from csad.errors import Diverged, InputError, Interrupted
+from csad.printable import printable
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -28,19 +29,26 @@ R = TypeVar("R")
 NO_MEMORY = ("can't allocate memory", "out of memory")  # as torch says it, of the processor's and of a GPU's
 DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO}
 PLAIN_EVERY = 5.0  # seconds between progress lines where there is no terminal
-# What moves a cursor, ends a line, sets a terminal's title or turns the direction of writing: a name in a file of
-# somebody else's could hide with it what csad says, or say something in csad's place.
-CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
-
-
-def printable(text: str) -> str:
-    """The text on one line, with control characters written out, such as ``\\x1b``: a terminal obeys none of them."""
-    return CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def echo(text: str, *, err: bool = False) -> None:
-    """Print a line. All that csad prints goes through here, or through a table, as names come from files."""
+    """Print a line. All that csad prints goes through here, or through a table: a name in a file could else hide what
+    csad says, or say something in its place.
+    """
     typer.echo(printable(text), err=err)
+
+
+def echo_traceback(error: BaseException) -> None:
+    """Print the traceback of an error that csad did not expect; its message stays on one line."""
+    told = traceback.TracebackException.from_exception(error)
+    chain = [told]
+    while cause := chain[-1].__cause__ or (None if chain[-1].__suppress_context__ else chain[-1].__context__):
+        chain.append(cause)
+    for part in reversed(chain):
+        echo("Traceback (most recent call last):", err=True)
+        for line in "".join(part.stack.format()).splitlines():
+            echo(line, err=True)
+        echo("".join(part.format_exception_only()).rstrip("\n"), err=True)
 
 
 def one_sentence(command: Callable[P, R]) -> Callable[P, R]:

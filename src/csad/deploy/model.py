@@ -106,8 +106,10 @@ def _session(path: Path) -> Any:
         raise InputError("Predicting with an ONNX file needs onnxruntime: pip install onnxruntime.") from error
     if not path.is_file():
         raise InputError(f"There is no file {path}: give an ONNX file that csad export wrote.")
+    quiet = runtime.SessionOptions()
+    quiet.log_severity_level = 4  # its warnings would reach the terminal with names out of the file, as they are
     try:
-        return runtime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+        return runtime.InferenceSession(str(path), quiet, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime's own kinds of error have no common parent
         raise InputError(f"{path} cannot be read as an ONNX file: export the run again.") from error
 

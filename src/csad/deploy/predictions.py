@@ -22,10 +22,13 @@ from csad.errors import InputError
 
 ROW = "row"  # what the ids are called where they are row numbers
 PREDICTION = "prediction"
-# Where a spreadsheet would begin a formula: at the beginning of a cell, or after what it may take for the end of one.
-FORMULA = re.compile(r"(^|[,;\t\r\n])(?=[\s\"]*[=+\-@＝＋－＠])")
+# Where a spreadsheet would begin a formula: at the beginning of a cell, or after what it may take for the end of one,
+# whatever it passes over there. A number with a sign, or dashes alone, are none.
+PASSED = r"[\s\"\x00-\x1f\x7f-\x9f\u00ad\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]*"
+END = r"\s*(?:[,;\t\r\n]|$)"
+NUMBER = r"[+-]?(?:[0-9][0-9,]*\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?%?"
+FORMULA = re.compile(rf"(^|[,;\t\r\n])(?={PASSED}[=+\-@＝＋－＠])(?! *(?:{NUMBER}|-+){END})")
 SHOWN = 40  # letters of such a cell that a notice shows
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
 @dataclass(frozen=True)
@@ -72,8 +75,8 @@ class Predictions:
 
 
 def excel_safe(cell: str) -> str:
-    """The cell with an apostrophe where a spreadsheet would begin a formula; a plain number is none."""
-    return cell if NUMBER.fullmatch(cell) else FORMULA.sub(r"\1'", cell)
+    """The cell with an apostrophe where a spreadsheet would begin a formula."""
+    return FORMULA.sub(r"\1'", cell)
 
 
 def formula_notice(found: Predictions, out: Path) -> str:

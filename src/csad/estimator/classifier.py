@@ -161,8 +161,8 @@ class DebiasedClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # t
         If its backbone is a class of one's own, that is needed again, as itself or as its path
         ``package.module:Class``: what a file names is not imported.
         """
-        if isinstance(backbone, nn.Module):
-            raise InputError("backbone must be the class here, which a later fit makes anew, and no module of it.")
+        if isinstance(backbone, nn.Module) or (isinstance(backbone, type) and "<locals>" in backbone.__qualname__):
+            raise InputError("backbone must be a class that can be imported, since a later fit makes a module of it.")
         try:
             return cls._loaded(Path(path).read_bytes(), backbone, path)
         except InputError:

@@ -97,8 +97,6 @@ class Folder:
         Beside the config it keeps a digest of each split of the ``dataset``, and how x is made of a table of one's own.
         """
         again = self.check(config, resume=resume, force=force)
-        if again and self.log.is_symlink():  # the one file that is added to, where others are replaced
-            raise InputError(f"{self.log} is a link, through which csad does not write: put the file itself there.")
         if again and dataset is not None:
             check_rows(self.path, dataset)
         fresh = not self.path.exists()

@@ -51,6 +51,8 @@ class Events:
             _write(self._writers[log.path], line)
             return
         folder = log.path.parent / FOLDER
+        if folder.is_symlink():  # it may lead to events of others
+            folder.unlink()
         for old in folder.glob("events.out.tfevents.*"):
             old.unlink()
         self._writers[log.path] = self._make(str(folder))

@@ -6,6 +6,7 @@ with arguments for it; csad imports and calls that class only if its caller give
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,6 +17,7 @@ from csad.nets.parts import class_path, is_class_path, own_class
 
 OWN = "own"  # what a config calls a task, a backbone or a view that was given from Python
 
+CLASS_PATH = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 OwnBackbone = type[nn.Module] | nn.Module
 
 
@@ -34,8 +36,8 @@ def is_own_backbone(named: str) -> bool:
 def backbone_to_build(named: str, given: OwnBackbone | str | None, place: object) -> OwnBackbone | None:
     """What the caller gives in place of the name in a file; None for a backbone that csad registers.
 
-    A class is ``given`` as ``package.module:Class``, the same path as in the file, or as the class or a module of it; a
-    module that was given from Python is given again as a module.
+    A class is ``given`` as ``package.module:Class``, the same path as in the file, or as the class or a module of it,
+    which is taken as it is; a module that was given from Python is given again as a module.
     """
     if given is not None and not _is_backbone(given):
         raise InputError(
@@ -66,10 +68,12 @@ def _class_again(named: str, given: OwnBackbone | str | None, place: object) -> 
     """The class, imported only if the caller gives the very path that the file has."""
     if isinstance(given, type | nn.Module):
         return given
+    if not CLASS_PATH.fullmatch(named):  # nor is it shown: it may read as a command, or as words of csad's
+        raise InputError(f"{place} names no backbone of csad's and no package.module:Class: train the run again.")
     if given is None:
         raise InputError(
             f"{place} was trained with the class '{named}', and csad imports nothing that only a file names: "
-            f"if you know and trust that class, give it again with --backbone {named} (in Python, backbone='{named}')."
+            f"if you know and trust that class, give it again (--backbone {named} or, in Python, backbone='{named}')."
         )
     if given != named:
         raise InputError(f"{place} was trained with the backbone '{named}', not with '{given}': give the same again.")

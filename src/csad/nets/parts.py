@@ -51,8 +51,7 @@ class Nets:
         """F: x → h."""
         backbone = self.sizes.backbone
         if isinstance(backbone, nn.Module):
-            copied = copy.deepcopy(backbone)
-            return copied if isinstance(copied, Own) else Own(copied)
+            return Own(copy.deepcopy(backbone))
         return make_backbone(backbone, self.shape, self.sizes.settings)
 
     def branch(self) -> nn.Module:
@@ -102,8 +101,13 @@ def make_backbone(backbone: str | type[nn.Module], shape: tuple[int, ...], setti
 
     A path to a class is refused here: a name may come from a file, and a file never decides what is imported.
     """
-    if isinstance(backbone, str) and is_class_path(backbone):
-        raise InputError(f"The backbone '{backbone}' is a class of your own, of which only the path is known: give it.")
+    if not isinstance(backbone, str | type):
+        raise InputError(f"A backbone must be a name or a class, not {backbone!r}.")
+    if is_class_path(backbone):
+        raise InputError(
+            f"Of the backbone '{backbone}', which is not csad's, only the name is known: give the class as backbone=, "
+            "or train again."
+        )
     if isinstance(backbone, str) and ":" not in backbone:
         module: nn.Module = BACKBONES[backbone](shape, **settings)
         return module
@@ -123,7 +127,7 @@ def library_model(name: str) -> Callable[..., nn.Module]:
 
 
 def is_class_path(name: object) -> bool:
-    """Whether a backbone's name is ``package.module:Class``, a class that is not csad's."""
+    """Whether a backbone's name reads as ``package.module:Class``, a class that is not csad's."""
     return isinstance(name, str) and ":" in name and name.partition(":")[0] not in LIBRARIES
 
 
@@ -140,9 +144,14 @@ def own_class(path: str) -> type[nn.Module]:
     except Exception as error:  # a module of the user's own may raise anything
         why = reason(error)
         raise InputError(f"The backbone '{path}' cannot be imported ({why}): give package.module:Class.") from error
-    found = getattr(module, name, None)
+    found: Any = module
+    for part in name.split("."):
+        found = getattr(found, part, None)
     if not callable(found):
         raise unknown(f"class in {place}", name, (n for n, _ in inspect.getmembers(module, inspect.isclass)))
     if not isinstance(found, type) or not issubclass(found, nn.Module):
-        raise InputError(f"The backbone '{path}' is not a subclass of torch.nn.Module: give the path of one.")
+        raise InputError(
+            f"The backbone '{path}' is not a subclass of torch.nn.Module: give the path of one or, in Python, a module "
+            "as backbone=."
+        )
     return found

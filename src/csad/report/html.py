@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from importlib.resources import files
 from typing import Any
 
+from csad.printable import printable
+
 
 def rendered(template: str, styles: Sequence[str], **parts: Any) -> str:
     """The page: what is put in is escaped, and a part that the template asks for and does not get is an error."""
@@ -16,4 +18,4 @@ def rendered(template: str, styles: Sequence[str], **parts: Any) -> str:
 
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     page = environment.from_string(read(template)).render(css="\n".join(map(read, styles)), **parts)
-    return page.strip() + "\n"
+    return printable(page.strip(), keep="\n\t") + "\n"

@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from csad.printable import printable
+
 
 def escaped(text: str) -> str:
     """Text on one line in which nothing is markup; an underscore inside a word is none anyway."""
-    return re.sub(r"[\\`*|<\[\]~#$]|&(?=#?\w+;)|(?<![^\W_])_|_(?![^\W_])", r"\\\g<0>", " ".join(text.split()))
+    line = printable(" ".join(text.split()))
+    return re.sub(r"[\\`*|<\[\]~#$]|&(?=#?\w+;)|(?<![^\W_])_|_(?![^\W_])", r"\\\g<0>", line)
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]], rules: Sequence[str] = ()) -> str:

@@ -13,6 +13,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from csad.atomic import append, replacing
+
 _hearer: ContextVar[Callable[[Log, Mapping[str, Any]], None] | None] = ContextVar("hearer", default=None)
 
 
@@ -35,12 +37,12 @@ class Log:
         if (hear := _hearer.get()) is not None:
             hear(self, line)
         if self.path:
-            with self.path.open("a") as file:
-                file.write(json.dumps(line) + "\n")
+            append(self.path, json.dumps(line) + "\n")
 
     def copy_to(self, path: Path) -> None:
         """Writes all lines to another file."""
-        path.write_text("".join(json.dumps(line) + "\n" for line in self.lines))
+        with replacing(path) as fresh:
+            fresh.write_text("".join(json.dumps(line) + "\n" for line in self.lines), encoding="utf-8")
 
     def cut(self, step: int) -> None:
         """Forgets the lines from a step on: they will be written again."""

@@ -26,8 +26,9 @@ def keep(run: Run, tried: Ready, weights: Path, folder: Folder, *, force: bool) 
     folder.begin(run.config, resume=False, force=force, dataset=tried.dataset)
     own = (folder.config.name, folder.preparation.name, folder.log.name, folder.checkpoint.parent.name, EPOCHS)
     for entry in tried.folder.path.iterdir():
-        if entry.name not in (*own, folder.result.name):
-            shutil.copytree(entry, folder.path / entry.name) if entry.is_dir() else shutil.copy(entry, folder.path)
+        if entry.name not in (*own, folder.result.name) and not entry.is_symlink():
+            copy = shutil.copytree if entry.is_dir() else shutil.copy
+            copy(entry, folder.path / entry.name)
     run.log.copy_to(folder.log)
     folder.checkpoint.parent.mkdir()
     shutil.copy(weights, folder.checkpoint)

@@ -19,7 +19,7 @@ from csad.deploy.model import KEY, Model
 from csad.errors import InputError
 from csad.experiments.exports.exported import load_exported, read_exported
 from csad.experiments.exports.target_branch import Scores
-from csad.experiments.trust import is_own_backbone, named_backbone
+from csad.experiments.trust import OwnBackbone, is_own_backbone, named_backbone
 from csad.nets.layers import Own
 from csad.training.stack import Alone
 
@@ -104,9 +104,10 @@ def _write_safetensors(model: Scores, dtype: torch.dtype, about: About, path: Pa
 
 
 def _run_safetensors(path: Path, x: Tensor, model: Scores) -> Tensor:
-    # A module of the user's own is needed again; its weights are then those of the file.
-    F, about = model.method.F, read_exported(path)[0]
-    own = (F.module if type(F) is Own else F) if is_own_backbone(named_backbone(about["config"])) else None
+    F, named = model.method.F, named_backbone(read_exported(path)[0]["config"])
+    own: OwnBackbone | None = None
+    if is_own_backbone(named):  # it is needed again; its weights are then those of the file
+        own = F.module if type(F) is Own else type(F)
     read = load_exported(path, backbone=own, view=model.view, device="cpu")
     with torch.no_grad():
         return read.method.predict(read.view(x))
