@@ -6,7 +6,6 @@ import ast
 import json
 import pickle
 import re
-import shutil
 import struct
 import sys
 from collections.abc import Callable, Iterator
@@ -16,17 +15,15 @@ from typing import Any
 import numpy as np
 import pytest
 import typer
-from commands import SHORT, python, typed
+from commands import SHORT, typed
+from strangers import FLAG, poisoned_config
 from torch import nn
 
 import csad
 from csad.cli import app
 from csad.experiments.exports.exported import load_exported
-from csad.training.log import Log
 
 ROOT = Path(csad.__file__).parent
-FLAG = "PWNED"
-CANARY = f"open({FLAG!r}, 'w').close()\nfrom torch import nn\n\nclass Net(nn.Linear):\n    pass\n"
 # A module that runs on import, a function that runs what the file says, a class of torch's own, a name in odd letters.
 STRANGERS = {
     "canary:Net": {"in_features": 8, "out_features": 4},
@@ -48,46 +45,6 @@ COMMANDS: dict[tuple[str, str], list[str]] = {
     ("report", "against"): ["report", "GOOD", "--against", "STRANGER", "--out", "page.html"],
     ("export", "run"): ["export", "STRANGER", "--format", "safetensors", "--no-data"],
 }
-
-
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run, its export, and a saved classifier: all made by csad."""
-    place = tmp_path_factory.mktemp("trusted")
-    words = ["toy-table", "--method", "vanilla", *SHORT, "--quiet"]
-    assert typed("train", *words, "--out", str(place / "good")).exit_code == 0
-    made = typed("export", str(place / "good"), "--out", str(place / "good.safetensors"), "--no-data")
-    assert made.exit_code == 0, made.stderr
-    rng = np.random.default_rng(0)
-    x, y = rng.normal(size=(60, 8)).astype(np.float32), np.arange(60) % 2
-    csad.DebiasedClassifier("vanilla", epochs=1, random_state=0).fit(x, y, bias=y).save(place / "classifier")
-    return place
-
-
-@pytest.fixture
-def here(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Where the user stands, a canary in the present folder and on Python's path; neither may be imported."""
-    shutil.copytree(home, tmp_path, dirs_exist_ok=True)
-    (tmp_path / "canary.py").write_text(CANARY)
-    np.save(tmp_path / "x.npy", np.zeros((3, 8), np.float32))
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(tmp_path)
-    sys.modules.pop("canary", None)
-    yield tmp_path
-    assert "canary" not in sys.modules, "a file decided what is imported"
-    assert not (tmp_path / FLAG).exists(), "a file decided what is run"
-
-
-def poisoned_config(folder: Path, backbone: str, settings: dict[str, Any]) -> Path:
-    """A copy of the run whose config names another backbone and its arguments."""
-    place = folder.with_name("stranger")
-    shutil.copytree(folder, place)
-    text = (place / "config.toml").read_text()
-    lines = [f"backbone = {json.dumps(backbone)}", *(f"{key} = {json.dumps(value)}" for key, value in settings.items())]
-    changed, count = re.subn(r"^backbone = .*$", lambda _: "\n".join(lines), text, flags=re.MULTILINE)
-    assert count == 1
-    (place / "config.toml").write_text(re.sub(r"^hidden = .*\n", "", changed, flags=re.MULTILINE))
-    return place
 
 
 def poisoned_header(file: Path, key: str, change: Callable[[Any], None]) -> Path:
@@ -256,128 +213,6 @@ def test_a_classifier_with_a_class_of_ones_own_is_saved_pickled_and_fitted_again
         assert np.array_equal(loaded.predict_proba(x), wanted)
         assert np.array_equal(pickle.loads(pickle.dumps(loaded)).predict_proba(x), wanted)
         assert np.array_equal(loaded.fit(x, y, bias=y).predict_proba(x), wanted)
-
-
-# Modules that csad itself, torch or Python import under names that anybody may give to a file of theirs.
-NAMES = ("torch", "numpy", "csv", "json", "typing", "typer", "rich", "random", "sklearn")
-# Modules that these try to import, and that are not installed here, or may not be elsewhere.
-TRIED = (
-    "flint",
-    "gmpy",
-    "gmpy2",
-    "psutil",
-    "numexpr",
-    "bottleneck",
-    "triton",
-    "tabulate",
-    "timm",
-    "torchvision",
-    "tqdm",
-)
-
-
-@pytest.mark.parametrize(
-    "call", [["-P", "-c", "from csad.cli import main; main()"], ["-m", "csad"]], ids=["csad", "-m"]
-)
-@pytest.mark.parametrize("words", [["list", "methods"], ["evaluate", "good"], ["--version"]], ids="-".join)
-def test_files_in_the_present_folder_hide_no_module(here: Path, call: list[str], words: list[str]) -> None:
-    early = {"typing"} if call[0] == "-m" else set()  # which Python itself imports there before csad is asked
-    for name in set(NAMES) - early:
-        (here / f"{name}.py").write_text(f"raise SystemExit('{name}.py of the present folder was run')\n")
-    result = python(*call, *words, cwd=here)
-    assert result.returncode == 0, result.stdout + result.stderr
-    assert "was run" not in result.stdout + result.stderr
-
-
-BESIDE = """
-from torch import nn
-
-from neighbour import WIDTH
-
-
-class Net(nn.Sequential):
-    def __init__(self):
-        import late_neighbour
-
-        super().__init__(nn.Linear(8, WIDTH))
-"""
-
-
-@pytest.mark.parametrize("module", ["beside", "package.inner"])
-def test_a_backbone_beside_the_user_has_its_neighbours_and_nobody_else_is_run(here: Path, module: str) -> None:
-    (here / "package").mkdir()
-    (here / "package" / "__init__.py").write_text("")
-    (here / f"{module.replace('.', '/')}.py").write_text(BESIDE)
-    (here / "neighbour.py").write_text("import next_neighbour\n\nWIDTH = 4\n")
-    for name in ("next_neighbour", "late_neighbour"):
-        (here / f"{name}.py").write_text("")
-    for name in {*NAMES, *TRIED} - set(sys.builtin_module_names):
-        (here / f"{name}.py").write_text(f"raise SystemExit('{name}.py of the present folder was run')\n")
-    own = ["--backbone", f"{module}:Net"]
-    for words in (
-        ["train", "toy-table", "--method", "vanilla", *SHORT, "--out", "own", "--quiet"],
-        ["audit", "own", "--quiet"],
-        ["export", "own", "--format", "pt2", "--no-data"],
-        ["audit", "own", "--against", str(poisoned_config(here / "good", "timm:resnet18", {}))],
-    ):
-        result = python("-P", "-c", "from csad.cli import main; main()", *words, *own, cwd=here)
-        assert "was run" not in result.stdout + result.stderr
-        if "--against" in words:  # timm is not there, but for the file in the present folder
-            assert result.returncode == 2
-            assert "needs timm, which is not installed" in result.stderr
-        else:
-            assert result.returncode == 0, result.stdout + result.stderr
-
-
-# What csad writes into a run folder that is read, and so through a link that a stranger put there.
-LINKS = {
-    "audit.json.new": ["audit", "good"],
-    "audit.json": ["audit", "good"],
-    "report.html.new": ["report", "good"],
-    "model.safetensors.new.safetensors": ["export", "good", "--format", "safetensors", "--no-data"],
-}
-
-
-@pytest.mark.parametrize("name", LINKS)
-def test_nothing_is_written_through_a_link_in_a_strangers_folder(here: Path, name: str) -> None:
-    (here / "precious").write_text("mine")
-    (here / "good" / name).symlink_to(here / "precious")
-    result = typed(*LINKS[name])
-    assert result.exit_code == 0, result.stderr
-    assert (here / "precious").read_text() == "mine"
-    assert (here / "good" / name.partition(".new")[0]).is_file()
-
-
-def test_going_on_does_not_write_through_a_link_either(here: Path) -> None:
-    (here / "precious").write_text("mine")
-    (here / "good" / "log.jsonl").unlink()
-    (here / "good" / "log.jsonl").symlink_to(here / "precious")
-    (here / "good" / "result.json").unlink()
-    result = typed("train", "toy-table", "--method", "vanilla", *SHORT, "--out", "good", "--resume", "--quiet")
-    assert result.exit_code == 0, result.stderr
-    assert (here / "precious").read_text() == "mine"
-    assert (here / "good" / "log.jsonl").is_file()
-
-
-def test_a_sweep_does_not_write_through_a_link_among_what_its_runs_share(here: Path) -> None:
-    settings = {"train.target_epochs": 1, "train.epochs": 1, "train.bias_epochs": 1, "train.estimator_epochs": 1}
-    csad.sweep("toy-table", seeds=[0, 1], settings=settings, shared=here / "shared", out=here / "once")
-    logs = [path.relative_to(here / "shared") for path in (here / "shared").rglob("*.jsonl")]
-    assert logs
-    (here / "precious").write_text("mine")
-    for log in logs:
-        (here / "linked" / log).parent.mkdir(parents=True, exist_ok=True)
-        (here / "linked" / log).symlink_to(here / "precious")
-    csad.sweep("toy-table", seeds=[0, 1], settings=settings, shared=here / "linked", out=here / "again")
-    assert (here / "precious").read_text() == "mine"
-
-
-def test_a_log_is_not_added_to_through_a_link(tmp_path: Path) -> None:
-    (tmp_path / "precious").write_text("mine")
-    (tmp_path / "log.jsonl").symlink_to(tmp_path / "precious")
-    with pytest.raises(csad.InputError, match=r"log.jsonl is a link, through which csad does not write"):
-        Log(tmp_path / "log.jsonl").write({"step": 0})
-    assert (tmp_path / "precious").read_text() == "mine"
 
 
 def test_a_strangers_run_does_not_have_a_file_of_the_readers_shown_as_its_data(here: Path) -> None:
