@@ -147,6 +147,23 @@ def test_a_run_with_a_backbone_by_path_is_loaded_with_its_settings(
     assert np.array_equal(load_exported(export.path, backbone=Net).predict_proba(X), run.predict_proba(X))
 
 
+def test_a_class_by_path_may_build_on_csads_wrapper_of_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "own_wrapped.py").write_text(
+        "from torch import nn\nfrom csad.nets.layers import Own\n\n\nclass Net(Own):\n"
+        "    def __init__(self, width: int = 5):\n        super().__init__(nn.Linear(4, width))\n"
+        "    def forward(self, x):\n        return -super().forward(x)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    settings = PLAIN | {"net.backbone": "own_wrapped:Net", "net.width": 6}
+    run = csad.train(DATASET, "vanilla", settings=settings, out=tmp_path / "run")
+    path = export_run(run, tmp_path / "model.safetensors", "safetensors", dataset=DATASET).path
+    for again in (
+        csad.load(tmp_path / "run", backbone="own_wrapped:Net"),
+        load_exported(path, backbone=type(run.method.F)),
+    ):
+        assert np.array_equal(again.predict_proba(X), run.predict_proba(X))
+
+
 @pytest.mark.parametrize(
     ("again", "says"),
     [

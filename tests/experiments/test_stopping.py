@@ -236,3 +236,22 @@ def test_weights_that_are_gone_are_missed_in_a_sentence(tmp_path: Path, monkeypa
     with pytest.raises(InputError, match="is no longer there: give --force to choose debias_weight again"):
         csad.train(data, settings=brief, out=out, device="cpu", resume=True)
     assert not out.exists()
+
+
+def test_of_what_lies_with_a_taken_run_links_are_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out, data, brief = tmp_path / "run", dataset(), LONGER | {"epochs": 1}
+
+    def stop(*given: Any) -> Any:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(choosing, "taken_run", stop)
+        with pytest.raises(KeyboardInterrupt):
+            csad.train(data, settings=brief, out=out, device="cpu")
+    (tmp_path / "secret").write_text("of the reader's")
+    for path in tmp_path.glob("run.choosing/*/config.toml"):
+        (path.parent / "notes.txt").write_text("a note")
+        (path.parent / "linked.txt").symlink_to(tmp_path / "secret")
+    csad.train(data, settings=brief, out=out, device="cpu", resume=True)
+    assert (out / "notes.txt").read_text() == "a note"
+    assert not (out / "linked.txt").exists()

@@ -95,3 +95,16 @@ def test_without_the_package_one_sentence_says_how_to_get_it(tmp_path: Path, mon
         "csad: --tensorboard needs the package tensorboard: pip install 'csad[tensorboard]', or leave it out.\n"
     )
     assert not (tmp_path / "run").exists()
+
+
+def test_events_in_a_folder_that_a_link_leads_to_stay(tmp_path: Path) -> None:
+    run, others = tmp_path / "run", tmp_path / "others"
+    assert typed("--out", str(run)).exit_code == 0
+    others.mkdir()
+    (others / "events.out.tfevents.1").write_text("mine")
+    (run / "tensorboard").symlink_to(others)
+    (run / "result.json").unlink()
+    (run / "checkpoint" / "state.safetensors").unlink()
+    assert typed("--out", str(run), "--resume", "--tensorboard").exit_code == 0
+    assert [path.name for path in others.iterdir()] == ["events.out.tfevents.1"]
+    assert events(run) == logged(run)
