@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import sys
+import os
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -13,28 +14,22 @@ from strangers import poisoned_config
 NAMES = ("torch", "numpy", "csv", "json", "typing", "typer", "rich", "random", "sklearn")
 # Modules that these try to import, and that are not installed here, or may not be elsewhere.
 TRIED = (
-    "flint",
-    "gmpy",
-    "gmpy2",
-    "psutil",
-    "numexpr",
-    "bottleneck",
-    "triton",
-    "tabulate",
-    "timm",
-    "torchvision",
-    "tqdm",
-)
+    "flint", "gmpy", "gmpy2", "psutil", "numexpr", "bottleneck", "triton", "tabulate", "timm", "torchvision", "tqdm",
+)  # fmt: skip
+RUN_CSAD = ["-P", "-c", "from csad.cli import main; main()"]  # as the installed command does
 
 
-@pytest.mark.parametrize(
-    "call", [["-P", "-c", "from csad.cli import main; main()"], ["-m", "csad"]], ids=["csad", "-m"]
-)
+def traps(place: Path, names: Iterable[str]) -> None:
+    """Files of these names that say so when they are run."""
+    for name in names:
+        (place / f"{name}.py").write_text(f"raise SystemExit('{name}.py of the present folder was run')\n")
+
+
+@pytest.mark.parametrize("call", [RUN_CSAD, ["-m", "csad"]], ids=["csad", "-m"])
 @pytest.mark.parametrize("words", [["list", "methods"], ["evaluate", "good"], ["--version"]], ids="-".join)
 def test_files_in_the_present_folder_hide_no_module(here: Path, call: list[str], words: list[str]) -> None:
     early = {"typing"} if call[0] == "-m" else set()  # which Python itself imports there before csad is asked
-    for name in set(NAMES) - early:
-        (here / f"{name}.py").write_text(f"raise SystemExit('{name}.py of the present folder was run')\n")
+    traps(here, set(NAMES) - early)
     result = python(*call, *words, cwd=here)
     assert result.returncode == 0, result.stdout + result.stderr
     assert "was run" not in result.stdout + result.stderr
@@ -62,8 +57,7 @@ def test_a_backbone_beside_the_user_has_its_neighbours_and_nobody_else_is_run(he
     (here / "neighbour.py").write_text("import next_neighbour\n\nWIDTH = 4\n")
     for name in ("next_neighbour", "late_neighbour"):
         (here / f"{name}.py").write_text("")
-    for name in {*NAMES, *TRIED} - set(sys.builtin_module_names):
-        (here / f"{name}.py").write_text(f"raise SystemExit('{name}.py of the present folder was run')\n")
+    traps(here, [*NAMES, *TRIED])
     own = ["--backbone", f"{module}:Net"]
     for words in (
         ["train", "toy-table", "--method", "vanilla", *SHORT, "--out", "own", "--quiet"],
@@ -71,10 +65,42 @@ def test_a_backbone_beside_the_user_has_its_neighbours_and_nobody_else_is_run(he
         ["export", "own", "--format", "pt2", "--no-data"],
         ["audit", "own", "--against", str(poisoned_config(here / "good", "timm:resnet18", {}))],
     ):
-        result = python("-P", "-c", "from csad.cli import main; main()", *words, *own, cwd=here)
+        result = python(*RUN_CSAD, *words, *own, cwd=here)
         assert "was run" not in result.stdout + result.stderr
         if "--against" in words:  # timm is not there, but for the file in the present folder
             assert result.returncode == 2
             assert "needs timm, which is not installed" in result.stderr
         else:
             assert result.returncode == 0, result.stdout + result.stderr
+
+
+INSTALLED = """
+from torch import nn
+
+try:
+    import tqdm
+except ImportError:
+    pass
+
+
+class Net(nn.Flatten):
+    pass
+"""
+
+
+@pytest.mark.parametrize("own", ["torch.nn:Flatten", "installed:Net"])
+def test_a_backbone_that_is_installed_has_no_neighbours_in_the_present_folder(
+    here: Path, tmp_path_factory: pytest.TempPathFactory, own: str
+) -> None:
+    elsewhere = tmp_path_factory.mktemp("site")
+    (elsewhere / "installed.py").write_text(INSTALLED)
+    traps(here, [*NAMES, *TRIED])
+    for words in (
+        ["train", "toy-table", "--method", "vanilla", *SHORT, "--out", "own", "--quiet"],
+        ["audit", "own", "--quiet"],
+        ["export", "own", "--format", "pt2", "--no-data"],
+        ["export", "own", "--format", "onnx", "--no-data"],
+    ):
+        found = {"cwd": here, "env": os.environ | {"PYTHONPATH": str(elsewhere)}}
+        result = python(*RUN_CSAD, *words, "--backbone", own, **found)
+        assert result.returncode == 0, result.stdout + result.stderr

@@ -63,7 +63,7 @@ def backbones_in(settings: Mapping[str, Any]) -> list[str]:
 
 
 class ModulesHere:
-    """Finds the named modules in a folder, and for these their neighbours; Python asks it last.
+    """Finds the named modules in a folder, and what those import from beside them; Python asks it last.
 
     The folder on ``sys.path`` would do more: libraries try modules that may not be installed, and any file of such a
     name that lies there would be run.
@@ -71,14 +71,15 @@ class ModulesHere:
 
     def __init__(self, names: Iterable[str], folder: str) -> None:
         self.names, self.folder = set(names), folder
+        self.found: set[str] = set()  # a named module that Python found elsewhere has no neighbours here
 
     def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> Any:
         """The place of a module, as Python asks for it; of a package's parts Python knows the place itself."""
-        if path is not None or not (name in self.names or self._importer() in self.names):
+        if path is not None or not (name in self.names or self._importer() in self.found):
             return None
         spec: ModuleSpec | None = PathFinder.find_spec(name, [self.folder])
         if spec is not None:
-            self.names.add(name)  # whose neighbours it may want in turn
+            self.found.add(name)
         return spec
 
     def _importer(self) -> str:
