@@ -24,6 +24,12 @@ def replacing(path: Path, suffix: str = ".new") -> Iterator[Path]:
         raise
 
 
+def write_whole(path: Path, text: str) -> None:
+    """Write a file in one move, so that nobody finds half of it."""
+    with replacing(path) as fresh:
+        fresh.write_text(text, encoding="utf-8")
+
+
 def append(path: Path, text: str) -> None:
     """Add text to the end of a file."""
     try:

@@ -126,13 +126,9 @@ def test_going_on_in_a_strangers_folder_runs_nothing(here: Path) -> None:
 
 
 def set_backbone(about: Any, backbone: str, part: str) -> None:
-    settings = about[part]["net"] if part in ("config", "plan") else about["params"].setdefault("settings", {}) or {}
-    if part == "params":
-        about["params"]["settings"] = settings
-        settings |= {f"net.{key}": value for key, value in STRANGERS[backbone].items()} | {"net.backbone": backbone}
-    else:
-        settings.pop("hidden", None)
-        settings |= STRANGERS[backbone] | {"backbone": backbone}
+    net = about[part]["net"]
+    net.pop("hidden", None)
+    net |= STRANGERS[backbone] | {"backbone": backbone}
 
 
 @pytest.mark.parametrize("backbone", STRANGERS)

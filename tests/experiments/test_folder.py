@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import csad
+from csad.atomic import write_whole
 from csad.cli.report import PAGE
 from csad.data.pairs import Related
 from csad.data.samples import Classes, Number, Task
@@ -20,7 +21,7 @@ from csad.experiments.audits.kept import FILE as AUDIT
 from csad.experiments.choices.folder import FILE as CHOICE
 from csad.experiments.digests import FILE as ROWS
 from csad.experiments.epochs import EPOCHS
-from csad.experiments.folder import OURS, Folder, describe, task_from, write_whole
+from csad.experiments.folder import OURS, Folder, describe, task_from
 from csad.experiments.outdated import TOLD
 from csad.experiments.tensorboard import FOLDER as TENSORBOARD
 from csad.experiments.values import toml

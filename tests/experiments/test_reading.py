@@ -56,6 +56,13 @@ def test_changed_training_rows_are_noticed(run: csad.Run, tmp_path: Path) -> Non
         data_of(run)
 
 
+@pytest.mark.parametrize("setting", ["path", "data_root", "no_such"])
+def test_a_config_decides_no_more_of_the_data_than_a_user_may_set(run: csad.Run, setting: str) -> None:
+    run.config["data"][setting] = "elsewhere"
+    with pytest.raises(csad.InputError, match=f"No setting of data is called '{setting}'"):
+        data_of(run)
+
+
 def test_the_same_rows_written_otherwise_are_no_change(run: csad.Run, tmp_path: Path) -> None:
     write_people(tmp_path / "home" / "people.csv", {"age": [f"{age}.0" for age in PEOPLE["age"]]})
     assert csad.evaluate(run, data_of(run)) == run.result["metrics"]

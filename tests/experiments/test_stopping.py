@@ -221,8 +221,8 @@ def test_without_an_epoch_there_is_the_end_to_look_at() -> None:
     assert (found["debias_weight"], found["epoch"], run.result["selection"]) == (9, 0, "last epoch")
 
 
-def test_weights_that_are_gone_are_missed_in_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    out, data, brief = tmp_path / "run", dataset(), LONGER | {"epochs": 3}  # of which the second is taken
+def stopped_before_one_is_taken(monkeypatch: pytest.MonkeyPatch, data: csad.Dataset, **options: Any) -> None:
+    """A training that is stopped when all is tried and nothing taken."""
 
     def stop(*given: Any) -> Any:
         raise KeyboardInterrupt
@@ -230,7 +230,12 @@ def test_weights_that_are_gone_are_missed_in_a_sentence(tmp_path: Path, monkeypa
     with monkeypatch.context() as patch:
         patch.setattr(choosing, "taken_run", stop)
         with pytest.raises(KeyboardInterrupt):
-            csad.train(data, settings=brief, out=out, device="cpu")
+            csad.train(data, **options)
+
+
+def test_weights_that_are_gone_are_missed_in_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out, data, brief = tmp_path / "run", dataset(), LONGER | {"epochs": 3}  # of which the second is taken
+    stopped_before_one_is_taken(monkeypatch, data, settings=brief, out=out, device="cpu")
     for path in tmp_path.glob("run.choosing/*/epochs/*"):
         path.unlink()
     with pytest.raises(InputError, match="is no longer there: give --force to choose debias_weight again"):
@@ -240,14 +245,7 @@ def test_weights_that_are_gone_are_missed_in_a_sentence(tmp_path: Path, monkeypa
 
 def test_of_what_lies_with_a_taken_run_links_are_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out, data, brief = tmp_path / "run", dataset(), LONGER | {"epochs": 1}
-
-    def stop(*given: Any) -> Any:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(choosing, "taken_run", stop)
-        with pytest.raises(KeyboardInterrupt):
-            csad.train(data, settings=brief, out=out, device="cpu")
+    stopped_before_one_is_taken(monkeypatch, data, settings=brief, out=out, device="cpu")
     (tmp_path / "secret").write_text("of the reader's")
     for path in tmp_path.glob("run.choosing/*/config.toml"):
         (path.parent / "notes.txt").write_text("a note")

@@ -91,7 +91,7 @@ def _ends(place: Path, ends: tuple[str, ...]) -> bool:
 
 
 def _write(place: Path, text: str, option: str) -> None:
-    from csad.experiments.folder import write_whole
+    from csad.atomic import write_whole
 
     try:
         write_whole(place, text)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csad.atomic import replacing
+from csad.atomic import write_whole
 from csad.data.tables.columns import Table
 from csad.data.tables.files import read_cells
 from csad.deploy.decision import HALF, decided
@@ -126,7 +126,6 @@ def write_predictions(out: Path, found: Predictions, *, safe: bool = False) -> N
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)
     try:
-        with replacing(out) as fresh:
-            fresh.write_text(text.getvalue(), encoding="utf-8")
+        write_whole(out, text.getvalue())
     except OSError as error:
         raise InputError(f"{out} cannot be written ({error.strerror or error}): give another --out.") from error

@@ -19,8 +19,8 @@ from csad.estimator.rows import Array
 from csad.experiments.build import build
 from csad.experiments.folder import describe, task_from
 from csad.experiments.plan import SECTIONS, Plan
-from csad.experiments.trust import OwnBackbone
 from csad.methods.method import Method
+from csad.nets.parts import OwnBackbone
 from csad.nets.weights import without_files
 from csad.training import checkpoint
 from csad.training.device import computing_in

@@ -17,11 +17,10 @@ from csad.data.tables.own_series import series_from_settings
 from csad.errors import InputError, unknown
 from csad.experiments.defaults import kind_defaults
 from csad.experiments.plan import Plan, check_given, data_settings, experiment, own_settings, resolve
-from csad.experiments.trust import OwnBackbone
 from csad.experiments.values import settings_of
 from csad.methods.method import Method
 from csad.methods.terms import outputs
-from csad.nets.parts import Nets
+from csad.nets.parts import Nets, OwnBackbone
 from csad.registry import DATASETS, METHODS
 
 Reader = Callable[[str, Mapping[str, Any]], Dataset]  # a data set by name and settings
@@ -47,10 +46,10 @@ def plan_run(
 def read(name: str, settings: Mapping[str, Any], data_root: Path | None = None) -> Dataset:
     """The data set of that name, or of the file."""
     maker = maker_of(name, settings)
+    taken, known = settings_of(maker), own_settings("data", maker)
     for key in settings:  # of a run's config, which may be older than the data set
-        if key not in (known := own_settings("data", maker)):
+        if key not in known:
             raise unknown("setting of data", key, known)
-    taken = settings_of(maker)
     extra: dict[str, Any] = {"data_root": data_root} if "data_root" in taken else {}
     if "path" in taken:
         extra["path"] = Path(name)

@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from csad.atomic import write_whole
 from csad.auditing.metrics import cell_accuracy
 from csad.data.samples import Dataset, Samples
 from csad.data.sets.coloring import PALETTE
 from csad.errors import Interrupted
 from csad.experiments.account import made_with
 from csad.experiments.build import read
-from csad.experiments.folder import Folder, write_whole
+from csad.experiments.folder import Folder
 from csad.experiments.listeners import Teller
 from csad.experiments.probing import probes
 from csad.experiments.run import Run, data_of

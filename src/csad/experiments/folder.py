@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from csad.atomic import replacing
+from csad.atomic import write_whole
 from csad.data.pairs import Related
 from csad.data.samples import Classes, Dataset, Number, Task
 from csad.data.tables.owned import OwnTable
@@ -196,12 +196,6 @@ def _flat(config: Mapping[str, Any]) -> dict[str, Any]:
     flat = {key: value for key, value in config.items() if not isinstance(value, dict)}
     tables = {key: table for key, table in config.items() if isinstance(table, dict)}
     return flat | {f"{section}.{key}": value for section, table in tables.items() for key, value in table.items()}
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Writes a file in one move, so that nobody finds half of it."""
-    with replacing(path) as fresh:
-        fresh.write_text(text, encoding="utf-8")
 
 
 def describe(task: Task) -> dict[str, Any]:

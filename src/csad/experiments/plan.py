@@ -11,12 +11,10 @@ from dataclasses import dataclass, field, replace
 from importlib import resources
 from typing import Any
 
-from torch import nn
-
 from csad.errors import InputError, unknown
 from csad.experiments.values import settings_of, toml_names, typed
 from csad.methods.method import Course
-from csad.nets.parts import Sizes, is_class_path, library_model, own_class
+from csad.nets.parts import OwnBackbone, Sizes, is_class_path, library_model, own_class
 from csad.registry import BACKBONES, METHODS
 
 FOLDER = resources.files("csad.experiments")
@@ -54,7 +52,7 @@ class Plan:
     train: dict[str, Any]
     settings: dict[str, Any]  # of the method
     # The class that net.backbone names, if its caller named it: a plan that was read from a file has none by itself.
-    own_backbone: type[nn.Module] | nn.Module | None = field(default=None, compare=False)
+    own_backbone: OwnBackbone | None = field(default=None, compare=False)
 
     def sections(self) -> dict[str, dict[str, Any]]:
         """The settings by section, as a run's config holds them."""
@@ -69,7 +67,7 @@ class Plan:
         sizes = {key: value for key, value in self.net.items() if key in settings_of(Sizes)}
         return replace(self, net=sizes | {"backbone": name})
 
-    def sizes(self, backbone: type[nn.Module] | nn.Module | None = None) -> Sizes:
+    def sizes(self, backbone: OwnBackbone | None = None) -> Sizes:
         """The sizes of the parts; ``backbone`` is a class or module of the user's own in place of the named one."""
         backbone = self.own_backbone if backbone is None else backbone
         own = settings_of(Sizes, leave_out=("settings",))

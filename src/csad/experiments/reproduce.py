@@ -8,11 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack
 
+from csad.atomic import write_whole
 from csad.errors import Diverged
 from csad.experiments.answers import Answers, read_answers
 from csad.experiments.build import plan_run
 from csad.experiments.comparison import compared
-from csad.experiments.folder import Folder, write_whole
+from csad.experiments.folder import Folder
 from csad.experiments.forecast import carry_out
 from csad.experiments.many import Campaign, Means
 from csad.experiments.papers_data import others_told, too_few_told

@@ -31,8 +31,9 @@ from csad.experiments.plan import SECTIONS, Plan
 from csad.experiments.probing import leakage
 from csad.experiments.reading import data_of as data_of
 from csad.experiments.threshold import threshold_in
-from csad.experiments.trust import OWN, OwnBackbone, backbone_to_build, named_backbone
+from csad.experiments.trust import OWN, backbone_to_build, named_backbone
 from csad.methods.method import Method
+from csad.nets.parts import OwnBackbone
 from csad.nets.weights import without_files
 from csad.training import checkpoint
 from csad.training.device import choose_device, computing_in

@@ -13,12 +13,10 @@ from typing import Any
 from torch import nn
 
 from csad.errors import InputError
-from csad.nets.parts import class_path, is_class_path, own_class
+from csad.nets.parts import OwnBackbone, class_path, is_class_path, own_class
 
 OWN = "own"  # what a config calls a task, a backbone or a view that was given from Python
-
 CLASS_PATH = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
-OwnBackbone = type[nn.Module] | nn.Module
 
 
 def named_backbone(config: Any) -> str:

@@ -19,6 +19,8 @@ from csad.nets.layers import Heads, Own, at_least_one, dense, reason
 from csad.nets.weights import without_files
 from csad.registry import BACKBONES
 
+OwnBackbone = type[nn.Module] | nn.Module  # a class or a module of the user's
+
 
 @dataclass(frozen=True)
 class Sizes:
@@ -27,7 +29,7 @@ class Sizes:
     F is a registered name, ``torchvision:NAME``, ``timm:NAME``, or a class or a module of one's own.
     """
 
-    backbone: str | type[nn.Module] | nn.Module = "conv"
+    backbone: str | OwnBackbone = "conv"
     branch: int = 128  # D: h → h_y and h → h_b, one linear layer; 0: none, h_y is h
     branch_relu: bool = False  # a ReLU after D: none in the authors' code
     head: tuple[int, ...] = (64,)  # hidden layers of P

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from csad.atomic import append, replacing
+from csad.atomic import append, write_whole
 
 _hearer: ContextVar[Callable[[Log, Mapping[str, Any]], None] | None] = ContextVar("hearer", default=None)
 
@@ -41,8 +41,7 @@ class Log:
 
     def copy_to(self, path: Path) -> None:
         """Writes all lines to another file."""
-        with replacing(path) as fresh:
-            fresh.write_text("".join(json.dumps(line) + "\n" for line in self.lines), encoding="utf-8")
+        write_whole(path, "".join(json.dumps(line) + "\n" for line in self.lines))
 
     def cut(self, step: int) -> None:
         """Forgets the lines from a step on: they will be written again."""

@@ -9,12 +9,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from csad.atomic import write_whole
 from csad.auditing.audit import Audit
 from csad.data.samples import Dataset
 from csad.deploy.decision import HALF
 from csad.errors import InputError
 from csad.experiments.digests import rows_digest, weights_digest
-from csad.experiments.folder import Folder, write_whole
+from csad.experiments.folder import Folder
 from csad.experiments.run import Run
 from csad.experiments.threshold import threshold_in
 

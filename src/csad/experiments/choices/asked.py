@@ -18,8 +18,8 @@ from csad.experiments.choices.scores import score_name, scored
 from csad.experiments.plan import Plan
 from csad.experiments.run import load
 from csad.experiments.threshold import judged_by
-from csad.experiments.trust import OwnBackbone
 from csad.experiments.wanted import Ready, Wanted
+from csad.nets.parts import OwnBackbone
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from csad.atomic import write_whole
 from csad.errors import InputError
 from csad.experiments.choices.asked import Asked
 from csad.experiments.choices.occasion import WEIGHT, with_epochs, with_weight
 from csad.experiments.epochs import EPOCHS
-from csad.experiments.folder import Folder, write_whole
+from csad.experiments.folder import Folder
 from csad.experiments.plan import Plan
 from csad.experiments.run import Run
 from csad.experiments.wanted import Ready

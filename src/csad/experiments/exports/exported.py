@@ -16,7 +16,8 @@ from csad.deploy.model import FORMAT, KEY
 from csad.errors import InputError
 from csad.experiments.exports.target_branch import target_branch
 from csad.experiments.run import Run, check_view, rebuilt
-from csad.experiments.trust import OWN, OwnBackbone, backbone_to_build, named_backbone
+from csad.experiments.trust import OWN, backbone_to_build, named_backbone
+from csad.nets.parts import OwnBackbone
 from csad.training import checkpoint
 from csad.training.device import choose_device
 from csad.training.log import Log

@@ -19,8 +19,9 @@ from csad.deploy.model import KEY, Model
 from csad.errors import InputError
 from csad.experiments.exports.exported import load_exported, read_exported
 from csad.experiments.exports.target_branch import Scores
-from csad.experiments.trust import OwnBackbone, is_own_backbone, named_backbone
+from csad.experiments.trust import is_own_backbone, named_backbone
 from csad.nets.layers import Own
+from csad.nets.parts import OwnBackbone
 from csad.training.stack import Alone
 
 ABOUT = "csad.json"  # the file in a .pt2 archive that holds what it says of itself
