@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: venv demo test page-test lint docs bench clean
+.PHONY: venv demo test page-test lint wheel docs bench clean
 
 venv: $(READY)
 
@@ -21,19 +21,24 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/codespell
 
 test: lint
 	$(BIN)/python -m pytest -n 2
-	@$(BIN)/python tests/report/browser.py
+	@$(BIN)/python -m tests.support.browser
 
 # The report's page in a real browser, which must be there: Chromium or Chrome, or what CSAD_BROWSER names.
 page-test: $(READY)
-	CSAD_PAGE_TEST=1 $(BIN)/python -m pytest tests/report/test_run_page_in_browser.py
+	CSAD_PAGE_TEST=1 $(BIN)/python -m pytest tests/report/test_page_in_browser.py
 
 # First the pages that are made from result files, then the site of all pages, in docs/_site.
 docs: $(READY)
 	$(BIN)/python docs/write.py
 	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going docs docs/_site
+
+# Into dist/; needs no .venv.
+wheel:
+	$(PYTHON) -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
 
 bench: $(READY)
 	$(BIN)/python benchmarks/iteration.py

@@ -15,9 +15,9 @@ from search import Aloud
 from torch import nn
 
 import csad
-from csad.data.samples import Dataset, Samples
-from csad.experiments.plan import experiment, own_settings, resolve
+from csad.data import Dataset, Samples
 from csad.registry import DATASETS, METHODS
+from csad.runs.settings import experiment, own_settings, resolve
 from csad.training.batches import batches_per_epoch
 from csad.training.device import repeatable
 
@@ -54,7 +54,7 @@ class Ours:
         with TemporaryDirectory() as out:
             made = csad.sweep(
                 "adult", self.method, settings=settings, out=out, keep_weights=True, device=self.device,
-                data_root=self.data_root, teller=Aloud(),
+                data_root=self.data_root, listener=Aloud(),
             )  # fmt: skip
             return {
                 weight: csad.load(made.out / run["name"], device=self.device).predict

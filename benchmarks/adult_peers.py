@@ -30,13 +30,12 @@ from typing import Any, NoReturn
 
 from adult_contestants import VALIDATION, Contestant, Ours, Predict, Theirs
 
-from csad.auditing.figures import figures
-from csad.auditing.metrics import consistency
-from csad.data.samples import Dataset
-from csad.errors import InputError
-from csad.experiments.account import environment
-from csad.experiments.build import read
-from csad.training.device import Way, choose_device
+from csad import InputError
+from csad.auditing import all_metrics, consistency
+from csad.data import Dataset
+from csad.runs.build import read_dataset
+from csad.runs.train_run import environment
+from csad.training import ComputeSettings, choose_device
 
 FLOOR = 0.804  # balanced accuracy of CSAD in the paper's Table 5
 RULE = (
@@ -61,7 +60,7 @@ def measured(predict: Predict, dataset: Dataset, split: str) -> Figures:
     """The figures of a split and of its copies, whoever predicts."""
     samples = dataset.splits[split]
     groups = dict(zip(dataset.task.bias_names, samples.b.numpy().T, strict=True))
-    found = figures(predict(samples.x.numpy()), samples.y.numpy(), biases=groups)
+    found = all_metrics(predict(samples.x.numpy()), samples.y.numpy(), biases=groups)
     for figure, copies in dataset.consistency.items():
         found[figure] = consistency([predict(dataset.splits[f"{split}:{copy}"].x.numpy()) for copy in copies])
     return {name: found[name] for name in SHOWN}
@@ -149,7 +148,7 @@ def compare(ours: Contestant, theirs: Contestant, splits: Sequence[int], data_ro
     """Prints each line as soon as it is there, then the table and the ratios; gives the same as plain values."""
     lines: dict[str, list[Line]] = {theirs.name: [], ours.name: []}
     for split in splits:
-        adult = partial(read, "adult", data_root=data_root)
+        adult = partial(read_dataset, "adult", data_root=data_root)
         held_out, whole = adult({"split": split, "validation": VALIDATION}), adult({"split": split})
         floor = FLOOR
         for contestant in (theirs, ours):
@@ -208,7 +207,7 @@ def main() -> None:
     except InputError as error:
         stop(str(error))
     if options.json:
-        about = environment(Way(device), theirs.course.precision) | {"fairlearn": fairlearn.__version__}
+        about = environment(ComputeSettings(device), theirs.course.precision) | {"fairlearn": fairlearn.__version__}
         asked = {"method": options.method, "weights": list(ours.weights), "alphas": options.alphas}
         asked |= {"validation": VALIDATION, "rule": RULE}
         options.json.write_text(json.dumps({"environment": about, "settings": asked, **found}, indent=2) + "\n")

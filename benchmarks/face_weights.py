@@ -18,10 +18,9 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from csad.data.given_files import find_given
-from csad.data.samples import Dataset, Samples
-from csad.data.sets.celeba import FILES, HOME
-from csad.data.sets.celeba_lists import attribute_names
+from csad.data import Dataset, Samples
+from csad.data.datasets.celeba import FILES, HOME, attribute_names
+from csad.data.local_files import find_local_files
 from csad.nets.backbones.resnet import WIDTHS
 from csad.nets.layers import ImageNetPixels
 from csad.registry import BACKBONES, DATASETS
@@ -40,7 +39,7 @@ def told_of(kind: str, data_root: Path | None) -> tuple[str, ...]:
     """The attributes that are learned."""
     if kind == "plain":
         return PLAIN
-    (listed,) = find_given(FILES[1:2], "celeba", HOME, data_root)
+    (listed,) = find_local_files(FILES[1:2], "celeba", HOME, data_root)
     return tuple(name for name in attribute_names(listed) if name not in GENDER_AND_AGE)
 
 
@@ -53,9 +52,9 @@ def train(net: nn.Module, faces: Dataset, device: torch.device, epochs: int) -> 
     """AdamW, its rate falling to nothing along a cosine; half of the images are flipped."""
     assert faces.vary is not None
     samples, truth = faces.train.to(device), answers(faces.train).to(device)
-    optimiser = torch.optim.AdamW(net.parameters(), RATE, weight_decay=DECAY)
+    optimizer = torch.optim.AdamW(net.parameters(), RATE, weight_decay=DECAY)
     batches = len(samples) // BATCH
-    scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, epochs * batches)
+    scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, epochs * batches)
     for epoch in range(epochs):
         total = 0.0
         for rows in torch.randperm(len(samples), device=device)[: batches * BATCH].view(batches, BATCH):
@@ -63,9 +62,9 @@ def train(net: nn.Module, faces: Dataset, device: torch.device, epochs: int) -> 
             with torch.autocast(device.type, torch.bfloat16):
                 out = net(faces.vary(faces.view(samples.x[rows]), noise))
             loss = binary_cross_entropy_with_logits(out.float(), truth[rows])
-            optimiser.zero_grad()
+            optimizer.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
-            optimiser.step()
+            optimizer.step()
             scheduler.step()
             total += float(loss.detach())
         print(f"epoch {epoch + 1}/{epochs}: loss {total / batches:.4f}", flush=True)

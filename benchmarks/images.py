@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import gc
 import json
+import os
 import tempfile
 import time
 from collections.abc import Callable
@@ -27,17 +28,18 @@ from iteration import loud, surroundings
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from csad.data.decoding import THREADS
-from csad.data.images import read_images
-from csad.data.samples import Classes, Dataset, Samples, Task
-from csad.data.vary import Pictures
-from csad.experiments.build import build
-from csad.experiments.plan import experiment, resolve
-from csad.methods.method import Method
+from csad.data import Classes, Dataset, Samples, Task
+from csad.data.augment import Pictures
+from csad.data.images.decode import THREADS
+from csad.data.images.read import read_images
+from csad.methods import Method
+from csad.runs.build import build
+from csad.runs.settings import experiment, resolve
+from csad.training import ComputeSettings, choose_device
 from csad.training.batches import OwnBatches
-from csad.training.device import Way, choose_device, computing_in, wait
-from csad.training.stack import Alone
-from csad.training.steps import Steps, optimisers_of
+from csad.training.device import computing_in, wait
+from csad.training.stacking import Alone
+from csad.training.steps import Steps, optimizers_of
 
 CELEBA = 162_770  # images in CelebA's training part
 WARM_UP = 4  # mini-batches before the clock starts; the third of ours is recorded
@@ -98,12 +100,14 @@ def plain_iteration(dataset: Dataset, batch_size: int, device: torch.device, pre
     return lambda: model.iteration(order[next(place) % len(order)])
 
 
-def our_iteration(dataset: Dataset, name: str, batch_size: int, way: Way, precision: str) -> Callable[[], Any]:
+def our_iteration(
+    dataset: Dataset, name: str, batch_size: int, way: ComputeSettings, precision: str
+) -> Callable[[], Any]:
     """A step of ours: of vanilla's first stage, or of CSAD's last."""
     method = made_method(dataset.task, name, batch_size, precision).to(way.device)
     number = 0 if name == "vanilla" else len(method.schedule()) - 1
     runs, batches = Alone(method), OwnBatches(dataset, method.course, 0, way.device)
-    steps = Steps(runs, batches, optimisers_of(runs, way.device), number, way, loud)
+    steps = Steps(runs, batches, optimizers_of(runs, way.device), number, way, loud)
     order = steps.epoch(0)
     place = iter(range(10**9))
     return lambda: steps(order[next(place) % len(order)])
@@ -136,7 +140,8 @@ def decoding(count: int, size: int) -> dict[str, float]:
 
     generator = np.random.default_rng(0)
     with tempfile.TemporaryDirectory() as folder:
-        source, cache = Path(folder) / "photos", Path(folder) / "cache"
+        source = Path(folder) / "photos"
+        os.environ["CSAD_CACHE"] = str(Path(folder) / "cache")
         source.mkdir()
         names = [f"{number:06}.jpg" for number in range(count)]
         for name in names:
@@ -145,7 +150,7 @@ def decoding(count: int, size: int) -> dict[str, float]:
         spent = []
         for _ in range(2):
             start = time.perf_counter()
-            read_images(source, names, size=size, cache=cache)
+            read_images(source, names, size=size)
             spent.append(time.perf_counter() - start)
     return {"images": count, "size": size, "per_second": count / spent[0], "opened_in_seconds": spent[1]}
 
@@ -157,7 +162,9 @@ def measure(options: argparse.Namespace, device: torch.device) -> dict[str, Any]
     makers: dict[str, Callable[[], Callable[[], Any]]] = {
         "plain loop": partial(plain_iteration, dataset, batch, device, precision)
     }
-    ways = {"eager": Way(device, record=False)} | ({"recorded": Way(device)} if device.type == "cuda" else {})
+    ways = {"eager": ComputeSettings(device, record=False)} | (
+        {"recorded": ComputeSettings(device)} if device.type == "cuda" else {}
+    )
     for name in ("vanilla", "csad"):
         for kind, way in ways.items():
             makers[f"{name}, {kind}"] = partial(our_iteration, dataset, name, batch, way, precision)

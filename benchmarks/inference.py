@@ -18,8 +18,9 @@ import torch
 from iteration import made_method, made_up_digits, surroundings
 from torch import Tensor
 
-from csad.methods.method import Method
-from csad.training.device import choose_device, computing_in, wait
+from csad.methods import Method
+from csad.training import choose_device
+from csad.training.device import computing_in, wait
 
 ROWS = 256
 IN_A_ROW = 10  # batches of one turn

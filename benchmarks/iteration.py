@@ -22,15 +22,16 @@ import numpy as np
 import torch
 from textbook import Textbook
 
-from csad.data.samples import Dataset, Task
-from csad.data.sets.coloring import colored
-from csad.experiments.build import build
-from csad.experiments.plan import experiment, resolve
-from csad.methods.method import Method
+from csad.data import Dataset, Task
+from csad.data.datasets.coloring import color_digits
+from csad.methods import Method
+from csad.runs.build import build
+from csad.runs.settings import experiment, resolve
+from csad.training import ComputeSettings, choose_device
 from csad.training.batches import Batches, OwnBatches, StackedBatches
-from csad.training.device import Way, choose_device, computing_in, wait
-from csad.training.stack import Alone, Runs, Stack
-from csad.training.steps import Steps, optimisers_of
+from csad.training.device import computing_in, wait
+from csad.training.stacking import Alone, Runs, Stack
+from csad.training.steps import Steps, optimizers_of
 
 TRAINING_ROWS = 4096
 WARM_UP = 4  # iterations before the clock starts; the third of ours is recorded
@@ -42,7 +43,7 @@ def made_up_digits() -> Dataset:
     grey = generator.random((TRAINING_ROWS, 28, 28)) * 255
     grey[:, :7] = grey[:, 21:] = grey[:, :, :7] = grey[:, :, 21:] = 0
     digits = {"train": (grey, generator.integers(10, size=TRAINING_ROWS))}
-    return colored("made-up", digits, threshold=128, color_variance=0.02, seed=0)
+    return color_digits("made-up", digits, threshold=128, color_variance=0.02, seed=0)
 
 
 def made_method(task: Task, name: str, seed: int = 0, **given: Any) -> Method:
@@ -65,7 +66,9 @@ def textbook_iteration(dataset: Dataset, batch_size: int, device: torch.device) 
     return iteration
 
 
-def our_iteration(dataset: Dataset, batch_size: int, runs: int | None, way: Way, precision: str) -> Callable[[], Any]:
+def our_iteration(
+    dataset: Dataset, batch_size: int, runs: int | None, way: ComputeSettings, precision: str
+) -> Callable[[], Any]:
     """One iteration of ours: of one run alone, or of a stack of them."""
     # As the authors train: their τ, and no average of the weights.
     given = {"train__batch_size": batch_size, "train__precision": precision, "train__average": 0.0, "sharpness": 10}
@@ -77,7 +80,7 @@ def our_iteration(dataset: Dataset, batch_size: int, runs: int | None, way: Way,
     else:
         alone = Stack(methods, way.device)
         batches = StackedBatches([dataset] * runs, course, range(runs), way.device)
-    steps = Steps(alone, batches, optimisers_of(alone, way.device), number, way, loud)
+    steps = Steps(alone, batches, optimizers_of(alone, way.device), number, way, loud)
     order = [rows for epoch in range(2) for rows in steps.epoch(epoch)]
     place = iter(range(10**9))
     return lambda: steps(order[next(place) % len(order)])
@@ -125,7 +128,7 @@ def main() -> None:
     device = choose_device(options.device)
     sizes, batch_sizes = ([int(word) for word in text.split(",")] for text in (options.runs, options.rows))
     dataset = made_up_digits()
-    eager, recorded = Way(device, record=False), Way(device)
+    eager, recorded = ComputeSettings(device, record=False), ComputeSettings(device)
     lines: list[dict[str, Any]] = []
 
     def add(name: str, runs: int, rows: int, make: Callable[[], Callable[[], Any]]) -> None:

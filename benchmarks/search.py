@@ -18,20 +18,18 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from csad.errors import InputError
-from csad.experiments.listeners import Silent
-from csad.experiments.plan import from_words
-from csad.experiments.sweep import sweep
+from csad import InputError, Listener, sweep
+from csad.runs.settings import from_words
 from csad.training.log import Log
 
 Figures = dict[str, float]
 RESULTS = Path(__file__).parent.parent / "docs" / "results"
 
 
-class Aloud(Silent):
+class Aloud(Listener):
     """Says what goes on."""
 
-    def say(self, text: str) -> None:
+    def message(self, text: str) -> None:
         """A line."""
         print(text, flush=True)
 
@@ -67,7 +65,7 @@ def search(
     settings = {key: str(value) for key, value in (common["set"] | told["set"] | only).items()}
     made = sweep(
         common["task"], method, preset=told.get("preset", common.get("preset", "")), seeds=seeds, settings=settings,
-        out=runs / name, shared=runs / "shared", resume=True, data_root=data_root, teller=Aloud(),
+        out=runs / name, shared=runs / "shared", resume=True, data_root=data_root, listener=Aloud(),
     )  # fmt: skip
     found = []
     for run in made.runs:

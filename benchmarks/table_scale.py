@@ -77,12 +77,10 @@ def write(path: Path, rows: int) -> None:
 
 def steps_of(rows: int, folder: Path, found: dict[str, Any]) -> None:
     """Goes through all steps with a table of so many rows; ``found`` has their seconds and peaks as they end."""
-    from csad.auditing.audited import Settings
-    from csad.data.tables.files import read_table_file
-    from csad.data.tables.own import from_table
-    from csad.experiments.audits.of_run import audit_run
-    from csad.experiments.run import evaluate
-    from csad.experiments.train import train
+    from csad import evaluate, from_table, train
+    from csad.auditing.inputs import AuditSettings
+    from csad.auditing.of_run import audit_run
+    from csad.data.tables.read_table import read_table_file
 
     def step(name: str, call: Callable[[], T]) -> T:
         gc.collect()
@@ -107,7 +105,7 @@ def steps_of(rows: int, folder: Path, found: dict[str, Any]) -> None:
     step("fingerprint", dataset.fingerprint)
     run = step("train", lambda: train(dataset, "csad", settings=SETTINGS, device="cpu"))
     step("figures", lambda: evaluate(run, dataset))
-    step("audit", lambda: audit_run(run, dataset=dataset, settings=Settings(most_rows=PROBED)))
+    step("audit", lambda: audit_run(run, dataset=dataset, settings=AuditSettings(most_rows=PROBED)))
     found["file_mb"] = round(path.stat().st_size / 1e6, 1)
 
 

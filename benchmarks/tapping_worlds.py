@@ -20,8 +20,8 @@ from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures
 
-from csad.data.sets.mpower import EDGES
-from csad.data.sets.tapping_world import EFFECTS, Person, World, diagnosed, population
+from csad.data.datasets.mpower import EDGES
+from csad.data.datasets.mpower_simulated import EFFECTS, SimulatedPerson, World, population, with_diagnosis
 
 OUT = Path(__file__).parent.parent / "docs" / "results" / "mpower-simulated-search" / "worlds.json"
 WORLDS = [(age, bias) for bias in (-2.0, -1.0, 1.0, 2.0, 4.0) for age in (1.0, 2.0, 3.0)]
@@ -29,23 +29,23 @@ YOUNGEST = EDGES[1]  # of those who are tested
 LEARNED, TESTED = 100, 101  # seeds; the experiment's tables have others
 
 
-def scores(people: list[Person], world: World) -> NDArray[np.float64]:
+def scores(people: list[SimulatedPerson], world: World) -> NDArray[np.float64]:
     """Everyone's traits, in spreads."""
     return np.array([list(person.scores(world).values()) for person in people])
 
 
-def ill(people: list[Person]) -> NDArray[np.bool_]:
+def ill(people: list[SimulatedPerson]) -> NDArray[np.bool_]:
     """Who has the disease."""
     return np.array([person.parkinson for person in people])
 
 
-def evened(people: list[Person], seed: int) -> list[Person]:
+def evened(people: list[SimulatedPerson], seed: int) -> list[SimulatedPerson]:
     """The people, each of whom is ill with the same chance of one half."""
     coins = np.random.default_rng(seed).random(len(people)) < 0.5
-    return [diagnosed(person, bool(coin)) for person, coin in zip(people, coins, strict=True)]
+    return [with_diagnosis(person, bool(coin)) for person, coin in zip(people, coins, strict=True)]
 
 
-def auc(learned: list[Person], tested: list[Person], world: World) -> float:
+def auc(learned: list[SimulatedPerson], tested: list[SimulatedPerson], world: World) -> float:
     """How well what is learned from some tells who is ill among the others."""
     model = make_pipeline(
         PolynomialFeatures(2, include_bias=False), LogisticRegression(class_weight="balanced", max_iter=2000)

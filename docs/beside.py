@@ -1,4 +1,4 @@
-"""What stands in a comment beside a parameter or a field, told in the reference too, so that it is written once."""
+"""Puts the comment beside a parameter or a field into the reference, so that it is written once."""
 
 import inspect
 import io
@@ -35,13 +35,14 @@ def parameters(thing):
 
 
 def tell_parameters(app, what, name, thing, options, lines):
-    """Adds to a docstring a line for each parameter that has a comment beside it."""
+    """Add a line to a docstring for each parameter with a comment beside it, if its ``Args:`` have none."""
     if what not in ("function", "method", "class") or name.rsplit(".", 1)[-1].startswith("_"):
         return
     beside = comments(thing if what != "class" or _has_fields(thing) else thing.__init__)
-    told = [f":param {one}: {beside[one]}" for one in parameters(thing) if one in beside]
-    if told:
-        lines += ["", *told, ""]
+    described = {line.split(":")[1].removeprefix("param ") for line in lines if line.startswith(":param ")}
+    added = [f":param {name}: {beside[name]}" for name in parameters(thing) if name in beside.keys() - described]
+    if added:
+        lines += ["", *added, ""]
 
 
 def shorten_arrays(app, what, name, thing, options, signature, result):

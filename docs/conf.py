@@ -12,11 +12,12 @@ import csad
 project = "csad"
 author = "The csad authors"
 version = release = csad.__version__
-extensions = ["myst_parser", "sphinx.ext.autodoc"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 exclude_patterns = ["_site"]
 
 suppress_warnings = ["myst.header"]  # tables begin with a small heading, as `csad reproduce` writes them
 myst_heading_anchors = 3  # so that a link may lead to a heading
+napoleon_numpy_docstring = False
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
 autodoc_preserve_defaults = True

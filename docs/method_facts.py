@@ -7,14 +7,13 @@ import searches
 from choices import RESULTS
 from results_page import tables
 
-from csad.data.samples import Classes, Number, Task
-from csad.errors import InputError
-from csad.methods.attack import WorstCase
-from csad.methods.method import Course, Update
-from csad.methods.terms import outputs
-from csad.nets.parts import Nets, Sizes
+from csad import InputError
+from csad.data import Classes, Number, Task
+from csad.methods import Course, Update
+from csad.methods.pieces.attack import WorstCase
+from csad.nets import Nets, Sizes
 from csad.registry import METHODS
-from csad.report.digits import signed, spelled
+from csad.report.formatting import signed, spelled
 
 GUIDE = Path(__file__).parent / "guides" / "which-method.md"
 SHOWN = ("0.020", "0.035", "0.050")  # σ² of the columns
@@ -23,7 +22,7 @@ SHOWN = ("0.020", "0.035", "0.050")  # σ² of the columns
 def made(name, target=Classes(2), bias=Classes(2)):  # noqa: B008
     """The method on a small table, with its own defaults."""
     task = Task("small", (4,), target, (bias,), ("bias",))
-    nets = Nets(Sizes(backbone="mlp"), task.shape, outputs(target), (outputs(bias),))
+    nets = Nets(Sizes(backbone="mlp"), task.shape, target.outputs, (bias.outputs,))
     return METHODS[name](task, nets, Course())
 
 

@@ -6,10 +6,10 @@ import textwrap
 
 import searches
 from choices import RESULTS
+from paired import Comparison
 
-from csad.report.digits import signed
-from csad.report.paired import Comparison
-from csad.report.tables import from_json
+from csad.report.formatting import signed
+from csad.reproduction.result_table import from_json
 
 METHODS = ("vanilla", "csad")
 

@@ -5,12 +5,11 @@ import statistics
 
 from choices import RESULTS, chosen_weights, sweeps
 
-from csad.report import markdown
-from csad.report.digits import signed
+from csad.report.formatting import markdown_table, signed
 
 
 def table(columns, rows):
-    return markdown.table(columns, rows, ["---"] * len(columns))
+    return markdown_table(columns, rows, ["---"] * len(columns))
 
 
 def filled(page, mark, text):

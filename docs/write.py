@@ -6,17 +6,17 @@ from pathlib import Path
 import method_facts
 import numpy as np
 import searches
+from claims import INFERENCE, TABLES, Results, claims_page
 from results_page import METHODS, RESULTS, digits_figures, results_page, summary, tables
 
-from csad.experiments.demo import pictures
+from csad.auditing import METRICS
 from csad.registry import DATASETS
-from csad.report.claims import INFERENCE, TABLES, Results
-from csad.report.claims_page import claims_page
-from csad.report.latex import as_latex
-from csad.report.png import png
-from csad.report.tables import as_markdown, from_json
+from csad.report.plots.canvas import png
+from csad.report.shown_data import grid_of_pictures
+from csad.reproduction.result_table import as_latex, as_markdown, from_json
 
 ROOT = Path(__file__).parent.parent
+METRIC_LIST = ROOT / "docs" / "api" / "audits.md"
 COLUMN = "0.020"  # of Table 1: the σ² that README shows
 # Row of Table 1 → what is known of why it lies apart from the paper.
 WHY_APART = {
@@ -61,12 +61,27 @@ def verdicts_page():
     return claims_page(Results({name: from_json(value) for name, value in read.items()}, inference), WHY_APART)
 
 
+def metrics_table():
+    """All metrics that are registered, in the order of results."""
+    rows = [
+        [
+            f"`{metric.name}`",
+            metric.label,
+            metric.better,
+            "yes" if metric.selects else "",
+            "a predicted number" if metric.target == "number" else "",
+        ]
+        for metric in METRICS.all()
+    ]
+    return searches.table(["name in results", "what it is", "better", "for `train.select_by`", "only for"], rows)
+
+
 def problem_picture(enlarge=7, gap=6):
     """Two rows of training digits over two of test digits, black tiles on a transparent ground."""
     digits = DATASETS["digits"]()
     rows = []
     for split in ("train", "test"):
-        tiles = pictures(digits.splits[split])[:20].repeat(enlarge, axis=1).repeat(enlarge, axis=2)
+        tiles = grid_of_pictures(digits, split).pictures[:20].repeat(enlarge, axis=1).repeat(enlarge, axis=2)
         opaque = np.concatenate([tiles, np.full((*tiles.shape[:3], 1), 255, np.uint8)], axis=3)
         framed = np.pad(opaque, ((0, 0), (gap // 2,) * 2, (gap // 2,) * 2, (0, 0)))
         rows += [np.concatenate(list(framed[k : k + 10]), axis=1) for k in (0, 10)]
@@ -84,6 +99,7 @@ def main():
     for name, page in searches.pages().items():
         (RESULTS / name).write_text(page)
     (RESULTS / "claims.md").write_text(verdicts_page())
+    METRIC_LIST.write_text(searches.filled(METRIC_LIST.read_text(), "metrics", metrics_table()))
     method_facts.GUIDE.write_text(method_facts.page(method_facts.GUIDE.read_text()))
     (ROOT / "docs" / "pictures").mkdir(exist_ok=True)
     (ROOT / "docs" / "pictures" / "problem.png").write_bytes(problem_picture())

@@ -2,18 +2,18 @@
 
 import pytest
 import torch
-from listeners import StopAt
 
 from csad.errors import Interrupted
-from csad.training.device import Way
+from csad.training.device import ComputeSettings
 from csad.training.fit import fit
+from tests.support.listeners import StopAt
 
 CPU = torch.device("cpu")
 
 
 def trained(make, heard, task, method_name, *, keep=None, resume=False, seed=0, **settings):
     dataset, method = make(task, method_name, seed=seed, **settings)
-    fit(method, dataset, heard, Way(CPU), seed=seed, keep=keep, resume=resume)
+    fit(method, dataset, heard, ComputeSettings(CPU), seed=seed, keep=keep, resume=resume)
     return dataset, method
 
 
@@ -53,6 +53,6 @@ def test_stopping_anywhere_and_going_on_gives_the_weights_of_no_stop(make, heard
     keep = tmp_path / "state.safetensors"
     dataset, method = make("toy-table", method_name, **settings)
     with pytest.raises(Interrupted):
-        fit(method, dataset, StopAt(at), Way(CPU), seed=0, keep=keep)
+        fit(method, dataset, StopAt(at), ComputeSettings(CPU), seed=0, keep=keep)
     _, resumed = trained(make, heard, "toy-table", method_name, keep=keep, resume=True, **settings)
     assert same(whole, resumed)

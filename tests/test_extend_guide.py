@@ -3,11 +3,11 @@
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 from csad.registry import METHODS
+from tests.support.paths import GUIDES
 
-GUIDE = Path(__file__).parent.parent / "docs" / "guides" / "extend.md"
+GUIDE = GUIDES / "extend.md"
 
 
 def test_the_guide_can_be_followed(tmp_path):
@@ -20,11 +20,12 @@ def test_the_guide_can_be_followed(tmp_path):
         [sys.executable, "-W", "error", str(script)], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert told.returncode == 0, told.stderr
-    accuracy, worst, gap, difference = told.stdout.splitlines()
+    accuracy, worst, of_run, gap, difference = told.stdout.splitlines()
     assert 0.5 < float(accuracy) <= 1
     assert 0 <= float(worst) <= 1
     value, low, high = map(float, re.findall(r"-?[\d.]+(?:e-?\d+)?", gap))
     assert low <= value <= high
+    assert float(of_run) == value
     assert difference.startswith("(")
     assert (tmp_path / "runs" / "unread" / "result.json").exists()
     assert "unread" not in METHODS
@@ -33,7 +34,7 @@ def test_the_guide_can_be_followed(tmp_path):
 def test_files_that_the_guide_names_are_there():
     text = GUIDE.read_text()
     source = GUIDE.parents[2] / "src" / "csad"
-    named = re.findall(r"`((?:methods|experiments|nets|data|information)/[\w/.-]*)`", text)
+    named = re.findall(r"`((?:methods|runs|nets|data|information|auditing)/[\w/.-]*)`", text)
     assert len(named) >= 8
     for place in named:
         assert (source / place).exists(), place

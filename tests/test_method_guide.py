@@ -3,13 +3,11 @@
 import re
 import subprocess
 import sys
-from pathlib import Path
-
-from guide_steps import brief, built_in, follow
 
 from csad.registry import METHODS
+from tests.support.guide_steps import brief, built_in, follow
+from tests.support.paths import DOCS
 
-DOCS = Path(__file__).parent.parent / "docs"
 GUIDE = DOCS / "guides" / "which-method.md"
 
 

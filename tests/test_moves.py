@@ -4,10 +4,11 @@ import pytest
 import torch
 
 from csad.methods.method import Assign
-from csad.training.batches import OwnBatches, encode
-from csad.training.descent import Optimisers
+from csad.training.batches import OwnBatches
 from csad.training.iterate import iterate
-from csad.training.stack import Alone
+from csad.training.optimizers import Optimizers
+from csad.training.stacking import Alone
+from csad.training.steps import encode
 
 
 def parts_of(method):
@@ -31,9 +32,9 @@ def test_each_update_changes_the_parts_it_moves_and_no_other(make, method_name):
     for stage in method.schedule():
         for line in stage.updates:
             before = snapshot(method)
-            optimisers = Optimisers(Alone(method), "adam", 0.0)
+            optimizers = Optimizers(Alone(method).weights, "adam", 0.0)
             source = lambda gradient: encode(Alone(method), batches, rows, gradient)  # noqa: E731
-            iterate(Alone(method), (line,), source, source, optimisers, torch.tensor(1e-2, dtype=torch.float64))
+            iterate(Alone(method), (line,), source, source, optimizers, torch.tensor(1e-2, dtype=torch.float64))
             after = snapshot(method)
             weights = dict(method.named_parameters())
             if isinstance(line, Assign):
@@ -60,5 +61,5 @@ def test_an_update_leaves_no_gradient_behind(make, method_name, momentum):
     rows = batches.order(0, 0)[0]
     source = lambda gradient: encode(Alone(method), batches, rows, gradient)  # noqa: E731
     runs, rate = Alone(method), torch.tensor(1e-3, dtype=torch.float64)
-    iterate(runs, method.schedule()[-1].updates, source, source, Optimisers(runs, momentum, 1e-3), rate)
+    iterate(runs, method.schedule()[-1].updates, source, source, Optimizers(runs.weights, momentum, 1e-3), rate)
     assert all(weight.grad is None for weight in method.parameters())

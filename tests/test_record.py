@@ -7,20 +7,20 @@ from statistics import mean, stdev
 
 import pytest
 import torch
-from listeners import StopAt
-from stacking import made_up_digits
 from torch import nn
 
 from csad.errors import Interrupted
-from csad.experiments.build import build, plan_run, read
-from csad.experiments.sweep import sweep
-from csad.experiments.train import train
 from csad.methods.method import Stage, Update
-from csad.training import record
-from csad.training.checkpoint import load
-from csad.training.device import Way
+from csad.runs.build import build, plan_run, read_dataset
+from csad.sweeps.sweep import sweep
+from csad.sweeps.train import train
+from csad.training import cuda_graph
+from csad.training.checkpoint import read_checkpoint
+from csad.training.device import ComputeSettings
 from csad.training.fit import fit, fit_many
 from csad.training.log import Log
+from tests.support.listeners import StopAt
+from tests.support.stacking import made_up_digits
 
 pytestmark = [
     pytest.mark.gpu,
@@ -28,14 +28,14 @@ pytestmark = [
 ]
 
 CUDA = torch.device("cuda")
-RECORDED, EAGER = Way(CUDA, deterministic=True), Way(CUDA, deterministic=True, record=False)
+RECORDED, EAGER = ComputeSettings(CUDA, deterministic=True), ComputeSettings(CUDA, deterministic=True, record=False)
 SHORT = {"target_epochs": 4, "bias_epochs": 2, "estimator_epochs": 2, "epochs": 3, "decay_every": 2}
 SETTINGS = {f"train__{name}": value for name, value in SHORT.items()}
 
 
 @pytest.fixture(autouse=True)
 def every_step_is_logged(monkeypatch):
-    monkeypatch.setattr("csad.training.stages.LOG_EVERY", 1)
+    monkeypatch.setattr("csad.training.fit.LOG_EVERY", 1)
 
 
 @pytest.fixture
@@ -43,12 +43,12 @@ def recordings(monkeypatch):
     """How often each shape of rows was recorded."""
     made = Counter()
 
-    class Counted(record.Recording):
+    class Counted(cuda_graph.Recording):
         def __init__(self, step, rows, owned):
             super().__init__(step, rows, owned)
             made[tuple(each.shape[-1] for each in rows)] += 1
 
-    monkeypatch.setattr(record, "Recording", Counted)
+    monkeypatch.setattr(cuda_graph, "Recording", Counted)
     return made
 
 
@@ -60,14 +60,14 @@ def trained(pair, way, keep, listener):
     """All that a training leaves: the state that it saved, and its losses."""
     dataset, method = pair
     log = fit(method, dataset, listener, way, seed=3, keep=keep)
-    return load(keep), losses(log)
+    return read_checkpoint(keep), losses(log)
 
 
 def assert_same(one, other):
     (state, curve), (reference, known) = one, other
     assert curve == known
     assert state.place == reference.place
-    for own, expected in ((state.weights, reference.weights), (state.optimisers, reference.optimisers)):
+    for own, expected in ((state.weights, reference.weights), (state.optimizers, reference.optimizers)):
         assert own.keys() == expected.keys()
         for name, value in own.items():
             assert torch.equal(value, expected[name]), name
@@ -87,7 +87,7 @@ def test_a_recorded_training_is_the_eager_one(make, heard, recordings, tmp_path,
 
 
 @pytest.mark.parametrize(
-    "settings", [{"train__optimiser": "sgd"}, {"train__average": 0.9}, {"train__balance": "target"}]
+    "settings", [{"train__optimizer": "sgd"}, {"train__average": 0.9}, {"train__balance": "target"}]
 )
 def test_other_ways_to_train_are_recorded_alike(make, heard, recordings, tmp_path, settings):
     both = [trained(make("toy-table", **SETTINGS, **settings), way, tmp_path / "s", heard) for way in (RECORDED, EAGER)]
@@ -110,12 +110,12 @@ def test_a_recorded_training_that_was_stopped_goes_on_as_the_eager_one(make, hea
     dataset, method = make("toy-table", **SETTINGS)
     with pytest.raises(Interrupted):
         fit(method, dataset, StopAt(step), RECORDED, seed=3, keep=keep, log=log)
-    assert load(keep).place.step == step + 1
+    assert read_checkpoint(keep).place.step == step + 1
     before = recordings.total()
     dataset, method = make("toy-table", seed=9, **SETTINGS)
     log = fit(method, dataset, heard, RECORDED, seed=3, keep=keep, log=Log(log.path), resume=True)
     assert recordings.total() > before > 0
-    assert_same((load(keep), losses(log)), eager)
+    assert_same((read_checkpoint(keep), losses(log)), eager)
 
 
 class Spoiler:
@@ -167,7 +167,7 @@ def test_with_x_on_the_host_a_training_is_recorded_and_the_one_on_the_device(
 
 def own_backbone(dataset, method, backbone, **settings):
     given = {f"train.{name}": value for name, value in {**SHORT, "batch_size": 32}.items()}
-    _, plan = plan_run(dataset, method, {**given, **settings}, "", read)
+    _, plan = plan_run(dataset, method, {**given, **settings}, "", read_dataset)
     return build(dataset.task, method, plan, 0, backbone)
 
 
@@ -209,7 +209,7 @@ def test_the_callers_random_numbers_are_left_alone(make, heard, recordings):
 
 
 def test_nothing_is_recorded_where_that_is_not_wanted(make, heard, recordings):
-    for way in (Way(CUDA, record=False), Way(torch.device("cpu"))):
+    for way in (ComputeSettings(CUDA, record=False), ComputeSettings(torch.device("cpu"))):
         dataset, method = make("toy-table", **SETTINGS)
         fit(method, dataset, heard, way, seed=0)
     assert recordings == {}
@@ -220,13 +220,13 @@ def assert_stacked_like_single(pairs, listener, recordings, steps):
     seeds = [1, 2]
     datasets, methods = zip(*(pairs(seed) for seed in seeds), strict=True)
     logs, names = [Log(), Log()], ["one", "other"]
-    training = fit_many(methods, datasets, listener, Way(CUDA), seeds=seeds, logs=logs, names=names)
+    training = fit_many(methods, datasets, listener, ComputeSettings(CUDA), seeds=seeds, logs=logs, names=names)
     assert recordings.total() == 4
     assert training.place.step >= steps
     assert training.lost == {}
     for k, seed in enumerate(seeds):
         dataset, method = pairs(seed)
-        log = fit(method, dataset, listener, Way(CUDA, record=False), seed=seed)
+        log = fit(method, dataset, listener, ComputeSettings(CUDA, record=False), seed=seed)
         for name, value in method.state_dict().items():
             torch.testing.assert_close(training.runs.state[name][k], value, rtol=0, atol=1e-8, msg=name)
         alone = {step: values for _, step, values in losses(log)}
@@ -249,7 +249,7 @@ def test_stacked_and_recorded_the_papers_net_for_digits_is_what_it_is_alone(hear
         dataset = made_up_digits(seed, rows=128)
         train = {"target_epochs": 2, "bias_epochs": 2, "estimator_epochs": 2, "epochs": 8, "batch_size": 32}
         given = {"net.backbone": "conv", "inner_steps": 2, **{f"train.{name}": value for name, value in train.items()}}
-        _, plan = plan_run(dataset, "csad", given, "", read)
+        _, plan = plan_run(dataset, "csad", given, "", read_dataset)
         return dataset, build(dataset.task, "csad", plan, seed)
 
     assert_stacked_like_single(pairs, heard, recordings, 4 * 14)

@@ -2,14 +2,14 @@
 
 import pytest
 import torch
-from photographs import photos
 
-from csad.data.vary import Pictures
-from csad.experiments.build import build
-from csad.experiments.plan import experiment, resolve
-from csad.training.checkpoint import load
-from csad.training.device import Way
+from csad.data.augment import Pictures
+from csad.runs.build import build
+from csad.runs.settings import experiment, resolve
+from csad.training.checkpoint import read_checkpoint
+from csad.training.device import ComputeSettings
 from csad.training.fit import fit
+from tests.support.photographs import photos
 
 pytestmark = [
     pytest.mark.gpu,
@@ -24,12 +24,12 @@ def trained(dataset, name, way, keep, listener, **given):
     # The small stem has no pooling, whose backward pass adds up in any order.
     plan = resolve(name, None, experiment("kinds/photo"), {**LENGTHS, "stem": "small", **given})
     log = fit(build(dataset.task, name, plan, 0), dataset, listener, way, seed=3, keep=keep)
-    return load(keep).weights, [line["losses"] for line in log.lines if "losses" in line]
+    return read_checkpoint(keep).weights, [line["losses"] for line in log.lines if "losses" in line]
 
 
 @pytest.fixture(autouse=True)
 def every_step_is_logged(monkeypatch):
-    monkeypatch.setattr("csad.training.stages.LOG_EVERY", 1)
+    monkeypatch.setattr("csad.training.fit.LOG_EVERY", 1)
 
 
 @pytest.mark.parametrize("balance", ["target", "cells"])
@@ -37,7 +37,10 @@ def every_step_is_logged(monkeypatch):
 def test_photographs_in_bf16_are_recorded_as_they_are_trained_eagerly(heard, tmp_path, method, balance):
     dataset = photos(128, vary=Pictures(flip=True))
     given = {"precision": "bf16", "balance": balance} | ({"inner_steps": 3} if method in ("csad", "ragonesi") else {})
-    ways = {"recorded": Way(CUDA, deterministic=True), "eager": Way(CUDA, deterministic=True, record=False)}
+    ways = {
+        "recorded": ComputeSettings(CUDA, deterministic=True),
+        "eager": ComputeSettings(CUDA, deterministic=True, record=False),
+    }
     (weights, curve), (expected, known) = (
         trained(dataset, method, way, tmp_path / name, heard, **given) for name, way in ways.items()
     )
@@ -50,7 +53,9 @@ def test_photographs_in_bf16_are_recorded_as_they_are_trained_eagerly(heard, tmp
 def test_on_a_gpu_bf16_learns_what_float32_learns(heard, tmp_path):
     dataset = photos(128, vary=Pictures(flip=True))
     found = {
-        precision: trained(dataset, "vanilla", Way(CUDA), tmp_path / precision, heard, precision=precision)[1]
+        precision: trained(dataset, "vanilla", ComputeSettings(CUDA), tmp_path / precision, heard, precision=precision)[
+            1
+        ]
         for precision in ("float32", "bf16")
     }
     first, last = ([found[precision][place]["target"] for precision in found] for place in (0, -1))

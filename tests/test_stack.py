@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 import torch
-from stacking import apart, assert_like_single, made_up_digits, planned, stacked
 from torch import nn
 
 from csad.methods.method import Assign, Course, Method, Stage, Update
-from csad.methods.terms import bias_loss
+from csad.methods.pieces.terms import bias_loss
 from csad.nets.parts import Nets, Sizes
-from csad.training.stack import why_not_stacked
+from csad.training.stacking import why_not_stacked
+from tests.support.stacking import apart, assert_like_single, made_up_digits, planned, stacked
 
 pytestmark = pytest.mark.usefixtures("double")
 
@@ -27,7 +27,7 @@ def test_runs_of_other_seeds_and_data_are_what_they_are_alone(heard, method_name
 
 
 @pytest.mark.parametrize(
-    ("setting", "values", "optimiser"),
+    ("setting", "values", "optimizer"),
     [
         ("debias_weight", (0.1, 1.0, 10.0), "adam"),
         ("data__seed", (0, 1, 2), "adam"),
@@ -44,8 +44,8 @@ def test_runs_of_other_seeds_and_data_are_what_they_are_alone(heard, method_name
         ("sharpness", (1.0, 5.0, 20.0), "adam"),
     ],
 )
-def test_runs_that_differ_in_one_number_are_what_they_are_alone(heard, setting, values, optimiser):
-    fixed = {"train__optimiser": optimiser, "train__rate": 1e-2, "train__epochs": 3, "inner_steps": 2}
+def test_runs_that_differ_in_one_number_are_what_they_are_alone(heard, setting, values, optimizer):
+    fixed = {"train__optimizer": optimizer, "train__rate": 1e-2, "train__epochs": 3, "inner_steps": 2}
 
     def pairs():
         return [planned("toy-table", seed=1, **{**fixed, setting: value}) for value in values]
@@ -141,7 +141,7 @@ class Joined(Method):
             Assign("share", self.now),
             Assign("met", lambda e: {"met": self.met + e.h.mean()}, batch="fresh"),
             Update("bias", ("D_b", "P_b"), self.bias_loss, repeat=2, batch="fresh"),
-            Update("again", ("F",), lambda e: -0.1 * self.bias_loss(e), batch="fresh", optimiser="second"),
+            Update("again", ("F",), lambda e: -0.1 * self.bias_loss(e), batch="fresh", optimizer="second"),
             *self.averaging(),
         )
         return (Stage("all", lines, self.course.epochs, self.course.rate),)
@@ -183,7 +183,7 @@ def test_a_single_gradient_is_joined_in_a_stack_as_it_is_alone(heard):
             dataset, _ = planned("toy-table", data__seed=seed)
             torch.manual_seed(seed)
             nets = Nets(Sizes("mlp", branch=16), dataset.task.shape, 2, (2, 3))
-            course = Course(batch_size=8, epochs=2, rate=1e-2, optimiser="sgd")
+            course = Course(batch_size=8, epochs=2, rate=1e-2, optimizer="sgd")
             made.append((dataset, Clipped(dataset.task, nets, course)))
         return made
 
@@ -244,8 +244,8 @@ def test_dropout_is_named_as_the_reason_why_runs_are_not_stacked():
     assert why_not_stacked(never) == ""
 
 
-def test_a_stage_renews_the_optimisers_that_it_names_and_no_other(heard):
+def test_a_stage_renews_the_optimizers_that_it_names_and_no_other(heard):
     training = stacked([planned("toy-table", seed=seed, inner_steps=3) for seed in (1, 2)], heard, [1, 2])
-    steps = {part: int(training.optimisers.of(part).state["steps"]) for part in ("F", "D_y", "D_b", "M")}
+    steps = {part: int(training.optimizers.of(part).state["steps"]) for part in ("F", "D_y", "D_b", "M")}
     # Four mini-batches in the last stage: F moves twice in each, and M has kept its memory of the two before.
     assert steps == {"F": 4 * 2, "D_y": 4, "D_b": 4 * 3, "M": 2 + 4 * 3}

@@ -12,78 +12,61 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from csad.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from csad.data.arrays import from_arrays
-    from csad.data.pairs import Related
-    from csad.data.samples import Classes, Dataset, Number, Samples, Task
-    from csad.data.tables.own import from_table
-    from csad.errors import InputError
-    from csad.estimator import DebiasedClassifier
-    from csad.experiments.audits.audit import audit
-    from csad.experiments.check import check
-    from csad.experiments.listeners import TrainingWarning
-    from csad.experiments.reproduce import reproduce
-    from csad.experiments.run import Run, evaluate, load
-    from csad.experiments.sweep import sweep
-    from csad.experiments.train import train
+    from csad.auditing.of_model import audit as audit
+    from csad.data.arrays import from_arrays as from_arrays
+    from csad.data.own.from_files import from_table as from_table
+    from csad.data.pairs import Related as Related
+    from csad.data.samples import Classes as Classes
+    from csad.data.samples import Dataset as Dataset
+    from csad.data.samples import Number as Number
+    from csad.data.samples import Samples as Samples
+    from csad.data.samples import Task as Task
+    from csad.errors import InputError as InputError
+    from csad.estimator.classifier import DebiasedClassifier as DebiasedClassifier
+    from csad.reproduction.check import check as check
+    from csad.reproduction.reproduce import reproduce as reproduce
+    from csad.runs.evaluate import evaluate as evaluate
+    from csad.runs.listeners import Listener as Listener
+    from csad.runs.listeners import TrainingWarning as TrainingWarning
+    from csad.runs.run import Run as Run
+    from csad.runs.run import load as load
+    from csad.sweeps.campaign import RunOptions as RunOptions
+    from csad.sweeps.sweep import Sweep as Sweep
+    from csad.sweeps.sweep import sweep as sweep
+    from csad.sweeps.train import train as train
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
-# Public names are imported when first used: ``import csad`` is quick and loads nothing it may not need.
-_HOMES = {
-    "train": "csad.experiments.train",
-    "audit": "csad.experiments.audits.audit",
-    "sweep": "csad.experiments.sweep",
-    "reproduce": "csad.experiments.reproduce",
-    "check": "csad.experiments.check",
-    "TrainingWarning": "csad.experiments.listeners",
-    "load": "csad.experiments.run",
-    "evaluate": "csad.experiments.run",
-    "Run": "csad.experiments.run",
-    "from_arrays": "csad.data.arrays",
-    "from_table": "csad.data.tables.own",
-    "Samples": "csad.data.samples",
-    "Dataset": "csad.data.samples",
-    "Task": "csad.data.samples",
-    "Classes": "csad.data.samples",
-    "Number": "csad.data.samples",
-    "Related": "csad.data.pairs",
-    "InputError": "csad.errors",
-    "DebiasedClassifier": "csad.estimator",
-}
-
-__all__ = [
-    "Classes",
-    "Dataset",
-    "DebiasedClassifier",
-    "InputError",
-    "Number",
-    "Related",
-    "Run",
-    "Samples",
-    "Task",
-    "TrainingWarning",
+__getattr__, __dir__, __all__ = lazy_names(
+    __name__,
+    {
+        "Classes": "csad.data.samples.Classes",
+        "Dataset": "csad.data.samples.Dataset",
+        "DebiasedClassifier": "csad.estimator.classifier.DebiasedClassifier",
+        "InputError": "csad.errors.InputError",
+        "Listener": "csad.runs.listeners.Listener",
+        "Number": "csad.data.samples.Number",
+        "Related": "csad.data.pairs.Related",
+        "Run": "csad.runs.run.Run",
+        "RunOptions": "csad.sweeps.campaign.RunOptions",
+        "Samples": "csad.data.samples.Samples",
+        "Sweep": "csad.sweeps.sweep.Sweep",
+        "Task": "csad.data.samples.Task",
+        "TrainingWarning": "csad.runs.listeners.TrainingWarning",
+        "audit": "csad.auditing.of_model.audit",
+        "check": "csad.reproduction.check.check",
+        "evaluate": "csad.runs.evaluate.evaluate",
+        "from_arrays": "csad.data.arrays.from_arrays",
+        "from_table": "csad.data.own.from_files.from_table",
+        "load": "csad.runs.run.load",
+        "reproduce": "csad.reproduction.reproduce.reproduce",
+        "sweep": "csad.sweeps.sweep.sweep",
+        "train": "csad.sweeps.train.train",
+    },
     "__version__",
-    "audit",
-    "check",
-    "evaluate",
-    "from_arrays",
-    "from_table",
-    "load",
-    "reproduce",
-    "sweep",
-    "train",
-]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'csad' has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOMES[name]), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+)

@@ -1,4 +1,4 @@
-"""Files that are written whole, or added to, and never through a link: it could lead to any file of the user's."""
+"""Write files in one move or append to them, but never through a link, which could lead to any file of the user's."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from csad.errors import InputError
 
 @contextmanager
 def replacing(path: Path, suffix: str = ".new") -> Iterator[Path]:
-    """A file beside ``path`` to write to, which takes the place of ``path`` in the end; removed if anything fails."""
+    """A file beside ``path`` to write to, which replaces ``path`` in the end; it is removed if anything fails."""
     fresh = path.with_name(path.name + suffix)
-    fresh.unlink(missing_ok=True)  # what a kill left there, or a link
+    fresh.unlink(missing_ok=True)  # left by a killed process, or a link
     try:
         yield fresh
         fresh.replace(path)
@@ -37,6 +37,6 @@ def append(path: Path, text: str) -> None:
     except OSError as error:
         if error.errno != errno.ELOOP:
             raise
-        raise InputError(f"{path} is a link, through which csad does not write: put the file itself there.") from error
+        raise InputError("path-is-symlink", path=path) from error
     with os.fdopen(number, "a", encoding="utf-8") as file:
         file.write(text)

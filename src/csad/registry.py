@@ -1,4 +1,4 @@
-"""Names → things. A registry fills itself from a folder: a new file there is all it takes to add a member."""
+"""Names → classes and functions. A registry fills itself from a folder: a new file there is enough to add a member."""
 
 from __future__ import annotations
 
@@ -11,11 +11,23 @@ from typing import Any, TypeVar
 
 from csad.errors import unknown
 
-Made = TypeVar("Made", bound=Callable[..., Any])
+Member = TypeVar("Member", bound=Callable[..., Any])
+
+
+def import_all(package: str) -> None:
+    """Import every module of a folder, so that each registers what it has."""
+    folder = importlib.import_module(package)
+    for module in pkgutil.iter_modules(folder.__path__):
+        importlib.import_module(f"{package}.{module.name}")
 
 
 class Registry:
-    """The members of one folder by name; their modules are imported when a name is first asked for."""
+    """The members of one folder by name; their modules are imported when the first name is looked up.
+
+    Args:
+        kind: What the members are, for messages, such as ``method``.
+        package: The package whose modules register them.
+    """
 
     def __init__(self, kind: str, package: str) -> None:
         self.kind = kind
@@ -24,12 +36,18 @@ class Registry:
         self._about: dict[str, str] = {}
         self._filled = False
 
-    def register(self, name: str, about: str = "", **settings: Any) -> Callable[[Made], Made]:
-        """Adds a class or a function under ``name``; for a named variant, ``settings`` change its defaults."""
+    def register(self, name: str, about: str = "", **settings: Any) -> Callable[[Member], Member]:
+        """Return a decorator that adds a class or a function.
 
-        def add(member: Made) -> Made:
+        Args:
+            name: The name that users type.
+            about: What it is, in a line; by default the first line of its docstring.
+            settings: Other defaults, for a named variant.
+        """
+
+        def add(member: Member) -> Member:
             if name in self._members:
-                raise ValueError(f"The {self.kind} '{name}' is registered twice; choose another name.")
+                raise ValueError(f"The {self.kind} '{name}' is registered twice. Choose another name.")
             self._members[name] = functools.partial(member, **settings) if settings else member
             self._about[name] = about or (inspect.getdoc(member) or "").split("\n")[0]
             return member
@@ -51,7 +69,7 @@ class Registry:
         return name in self.names()
 
     def describe(self, name: str) -> str:
-        """What a member is, in a line: the first of its docstring, or what a variant says of itself."""
+        """What a member is, in a line: its ``about``, or the first line of its docstring."""
         self[name]
         return self._about[name]
 
@@ -59,12 +77,10 @@ class Registry:
         if self._filled:
             return
         self._filled = True
-        folder = importlib.import_module(self.package)
-        for module in pkgutil.iter_modules(folder.__path__):
-            importlib.import_module(f"{self.package}.{module.name}")
+        import_all(self.package)
 
 
 METHODS = Registry("method", "csad.methods")
-DATASETS = Registry("dataset", "csad.data.sets")
+DATASETS = Registry("dataset", "csad.data.datasets")
 BACKBONES = Registry("backbone", "csad.nets.backbones")
 BOUNDS = Registry("bound", "csad.information.bounds")

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from csad.cli import completion
-from csad.cli.inventory import KINDS
-from csad.experiments.table import tables
 from csad.registry import BACKBONES, DATASETS, METHODS
+from csad.reproduction.spec import tables
 
 CODE = (
     "import atexit, sys\n"
@@ -25,10 +24,10 @@ CODE = (
 
 def test_names_read_from_files_are_those_that_are_registered() -> None:
     assert completion.names_in("methods") == METHODS.names()
-    assert completion.names_in("data/sets") == DATASETS.names()
+    assert completion.names_in("data/datasets") == DATASETS.names()
     assert completion.names_in("nets/backbones") == BACKBONES.names()
-    assert completion.tables("") == tables()
-    assert completion.lists("") == list(KINDS)
+    assert completion.table_names("") == tables()
+    assert completion.lists("") == list(completion.LISTS)
 
 
 def test_the_users_own_files_are_tasks_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

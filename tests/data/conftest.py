@@ -6,9 +6,9 @@ from pathlib import Path
 from threading import Thread
 
 import pytest
-from real_data import root_of
 
-from csad.data.sets.adult_table import Table, read_table
+from csad.data.datasets.adult import AdultTable, read_adult
+from tests.support.real_data import root_of
 
 
 @pytest.fixture(scope="session")
@@ -22,8 +22,8 @@ def adult_root() -> Path:
 
 
 @pytest.fixture
-def adult_table(adult_root: Path) -> Table:
-    return read_table(adult_root / "adult" / "adult.data", adult_root / "adult" / "adult.test")
+def adult_table(adult_root: Path) -> AdultTable:
+    return read_adult(adult_root / "adult" / "adult.data", adult_root / "adult" / "adult.test")
 
 
 @pytest.fixture(scope="session")

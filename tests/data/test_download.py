@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import socket
 import sys
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 
 from csad.data.download import find_or_fetch
-from csad.errors import InputError
+from tests.support.messages import refused
 
 RIGHT = b"the right bytes" * 1000
 FILES = {"rows.gz": hashlib.sha256(RIGHT).hexdigest()}
@@ -54,14 +55,14 @@ def test_what_is_in_the_cache_is_not_fetched_again_unless_it_broke(mirror: Any, 
 def test_when_all_mirrors_fail_one_sentence_names_them_and_what_to_do(mirror: Any, cache: Path) -> None:
     mirror.pages["/wrong/rows.gz"] = b"wrong bytes"
     closed = nobody_listens()
-    with pytest.raises(InputError) as error:
-        find_or_fetch(FILES, "rows", (f"{mirror.url}/none", f"{mirror.url}/wrong", closed), None)
-    said = str(error.value)
-    assert said == (
-        f"rows.gz could not be fetched from {mirror.url}/none/rows.gz (HTTP 404), {mirror.url}/wrong/rows.gz "
-        f"(wrong checksum), {closed}/rows.gz (no connection): put it into FOLDER/rows by hand and give "
-        "--data-root FOLDER or set CSAD_DATA=FOLDER."
+    sources = (
+        f"{mirror.url}/none/rows.gz (HTTP 404), {mirror.url}/wrong/rows.gz (wrong checksum), "
+        f"{closed}/rows.gz (no connection)"
     )
+    with refused("download-failed", file="rows.gz", sources=sources) as error:
+        find_or_fetch(FILES, "rows", (f"{mirror.url}/none", f"{mirror.url}/wrong", closed), None)
+    for words in ("FOLDER/rows", "--data-root FOLDER", "CSAD_DATA=FOLDER"):
+        assert words in error.value.facts["advice"]
     assert everything_in(cache) == []
 
 
@@ -71,7 +72,7 @@ def test_a_download_that_breaks_off_leaves_nothing(mirror: Any, cache: Path) -> 
             return super().__len__() + 10
 
     mirror.pages["/rows.gz"] = Short(RIGHT)
-    with pytest.raises(InputError, match="could not be fetched"):
+    with refused("download-failed"):
         find_or_fetch(FILES, "rows", (mirror.url,), None)
     assert everything_in(cache) == []
 
@@ -92,13 +93,13 @@ def test_files_under_the_data_root_are_used_where_they_lie(
 
 def test_a_broken_file_under_the_data_root_is_named_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "rows.gz").write_bytes(RIGHT[:1000])
-    with pytest.raises(InputError, match=r"rows.gz \(1,000 bytes\) is not the file .* cut short or changed"):
+    with refused("file-damaged", problem=re.compile(r"\(1,000 bytes\)")):
         find_or_fetch(FILES, "rows", (), tmp_path)
     assert (tmp_path / "rows.gz").read_bytes() == RIGHT[:1000]
 
 
 def test_a_data_root_that_does_not_exist_is_an_input_error(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="nowhere does not exist, or is no folder: mend --data-root or CSAD_DATA"):
+    with refused("data-folder-missing", folder=tmp_path / "nowhere"):
         find_or_fetch(FILES, "rows", (), tmp_path / "nowhere")
 
 
@@ -107,11 +108,11 @@ def test_without_pooch_the_error_says_so(monkeypatch: pytest.MonkeyPatch, cache_
     monkeypatch.setitem(sys.modules, "pooch", None)
     if not cache_named:
         monkeypatch.delenv("CSAD_CACHE")
-    with pytest.raises(InputError, match=r"pooch, which is not installed: install it, or put it into FOLDER/rows"):
+    with refused("pooch-not-installed", advice=re.compile("FOLDER/rows")):
         find_or_fetch(FILES, "rows", (nobody_listens(),), None)
 
 
 def test_a_cache_that_cannot_be_made_is_an_input_error(cache: Path) -> None:
     cache.write_text("a file where the folder should be")
-    with pytest.raises(InputError, match="set CSAD_CACHE"):
+    with refused("download-folder-not-writable", folder=cache / "rows"):
         find_or_fetch(FILES, "rows", (nobody_listens(),), None)

@@ -3,12 +3,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pytest
 import torch
 
 from csad.data.arrays import from_arrays, from_npz
 from csad.data.samples import Classes
-from csad.errors import InputError
+from tests.support.messages import Refusal, refused
 
 N = 200
 X = np.arange(2.0 * N).reshape(N, 2)
@@ -41,16 +40,16 @@ def test_a_file_that_is_no_npz_of_plain_arrays_is_an_input_error(tmp_path: Path)
     (tmp_path / "empty.npz").write_bytes(b"")
     (tmp_path / "cut.npz").write_bytes((tmp_path / "part.npz").read_bytes()[:-200])
     complaints = {
-        "part.npz": "has no array 'b', only x, y",
-        "half.npz": "has no array 'y_test'",
-        "objects.npz": "holds Python objects: write plain arrays",
-        "one.npy": "holds one array, not an .npz",
-        "text.npz": "is not an .npz file",
-        "empty.npz": "is not an .npz file",
-        "cut.npz": "is not an .npz file",
-        "missing.npz": "cannot be read: No such file",
-        ".": "cannot be read: Is a directory",
+        "part.npz": Refusal("npz-array-missing", array="b", known="x, y"),
+        "half.npz": Refusal("npz-array-missing", array="y_test"),
+        "objects.npz": Refusal("invalid-npz-file", problem="holds Python objects"),
+        "one.npy": Refusal("npz-single-array"),
+        "text.npz": Refusal("invalid-npz-file", problem="is not an .npz file"),
+        "empty.npz": Refusal("invalid-npz-file", problem="is not an .npz file"),
+        "cut.npz": Refusal("invalid-npz-file", problem="is not an .npz file"),
+        "missing.npz": Refusal("file-unreadable"),
+        ".": Refusal("file-unreadable", reason="Is a directory"),
     }
     for name, complaint in complaints.items():
-        with pytest.raises(InputError, match=complaint):
+        with refused(complaint):
             from_npz(tmp_path / name)

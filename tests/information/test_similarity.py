@@ -4,13 +4,13 @@ import functools
 import math
 
 import pytest
-import reference
 import torch
 from torch import nn
 
-from csad.errors import InputError
 from csad.information import Similarity
 from csad.information.similarity import structure
+from tests.support import information_reference as reference
+from tests.support.messages import refused
 
 FORMS = ("authors", "paper")
 KINDS = ("content", "structure", "joint")
@@ -179,17 +179,17 @@ def test_scores_of_many_runs_at_once_equal_a_loop(form, kind):
 
 @pytest.mark.parametrize("form, walk_on", [("authors", 0.61), ("authors", -0.1), ("paper", 1.0), ("paper", -0.1)])
 def test_a_walk_without_an_end_is_refused_in_one_sentence(form, walk_on):
-    with pytest.raises(InputError, match=rf"walk_on must lie in 0 … 0\.\d+ for form='{form}', not {walk_on}\."):
+    with refused("walk-on-out-of-range"):
         Similarity(form, walk_on=walk_on)
 
 
 def test_not_a_number_is_no_walk():
-    with pytest.raises(InputError, match="walk_on"):
+    with refused("walk-on-out-of-range"):
         Similarity(walk_on=math.nan)
 
 
 def test_unknown_forms_and_kinds_are_refused_with_the_nearest_name():
-    with pytest.raises(InputError, match=r"'autors'.*Nearest: authors\. Known: authors, paper"):
+    with refused("misspelled-name", name="autors", nearest="authors", known="authors, paper"):
         Similarity(form="autors")
-    with pytest.raises(InputError, match=r"'struct'.*Nearest: structure"):
+    with refused("misspelled-name", name="struct", nearest="structure"):
         Similarity(kind="struct")

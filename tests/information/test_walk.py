@@ -3,11 +3,11 @@
 import math
 
 import pytest
-import reference
 import torch
 
 from csad.information import graph, random_walk
 from csad.information.similarity import unit
+from tests.support import information_reference as reference
 
 SIZES = (1, 2, 128, 512)
 TOLERANCE = {torch.float64: 1e-9, torch.float32: 1e-5}

@@ -15,7 +15,7 @@ def encoded(make):
         train = dataset.train
         method.prepare(train, dataset.view)
         rows = torch.arange(16)
-        h = method.F(method.seen(dataset.view(train.x[rows])))
+        h = method.F(method.mask_input(dataset.view(train.x[rows])))
         return method, Encoded(h, train.y[rows], train.b[rows], rows)
 
     return made

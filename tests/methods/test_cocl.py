@@ -6,12 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from steps_by_hand import NAN, PARTS, TWO, reading_logits, weights
 from torch.autograd import grad, gradcheck
 
 from csad.data.samples import Number
 from csad.methods.cocl import covariances
 from csad.methods.method import Encoded
+from tests.support.steps_by_hand import NAN, PARTS, TWO, reading_logits, weights
 
 
 def test_the_covariance_of_six_rows_by_hand(encoded):

@@ -6,19 +6,32 @@ import math
 import numpy as np
 import pytest
 import torch
-from stacking import apart, assert_like_single, planned, stacked
-from steps_by_hand import CPU, EVEN, MOSTLY, NAN, PARTS, TWO, odds, of_task, one_step, orders, reading_logits
 from torch.autograd import grad
 
 from csad.data.samples import Classes, Number, Samples, Task
-from csad.errors import InputError
-from csad.experiments.train import train
-from csad.methods.cells import Cells
 from csad.methods.method import Assign, Encoded
-from csad.training.batches import OwnBatches, encode
-from csad.training.device import Way
+from csad.methods.pieces.cells import Cells
+from csad.sweeps.train import train
+from csad.training.batches import OwnBatches
+from csad.training.device import ComputeSettings
 from csad.training.fit import fit
-from csad.training.stack import Alone
+from csad.training.stacking import Alone
+from csad.training.steps import encode
+from tests.support.messages import refused
+from tests.support.stacking import apart, assert_like_single, planned, stacked
+from tests.support.steps_by_hand import (
+    CPU,
+    EVEN,
+    MOSTLY,
+    NAN,
+    PARTS,
+    TWO,
+    odds,
+    of_task,
+    one_step,
+    orders,
+    reading_logits,
+)
 
 
 def test_every_target_with_every_bias_has_a_number_of_its_own():
@@ -43,7 +56,7 @@ def test_a_row_with_an_unknown_label_is_in_no_cell():
     ("target", "biases", "what"), [(TWO, (TWO, Number()), "a bias column"), (Number(), (TWO, TWO), "the target")]
 )
 def test_group_dro_wants_classes(target, biases, what):
-    with pytest.raises(InputError, match=f"^group-dro counts cells of classes, and {what} here holds numbers"):
+    with refused("method-needs-classes", method="group-dro"):
         of_task("group-dro", target, biases, torch.randn(4, 3), torch.arange(4) % 2, torch.zeros(4, 2))
 
 
@@ -173,7 +186,7 @@ def test_q_stays_finite_however_fast_it_moves(groups):
 
 @pytest.mark.parametrize("setting", ["group_rate", "adjustment"])
 def test_settings_of_group_dro_below_zero_are_refused(make, setting):
-    with pytest.raises(InputError, match=f"{setting} must be 0 or more, not -1"):
+    with refused("negative-setting"):
         make("toy-table", "group-dro", **{setting: -1.0})
 
 
@@ -194,8 +207,8 @@ def test_group_dro_is_plain_pretraining_and_then_two_lines(make):
 
 def test_groups_at_chance_are_told_of_with_this_methods_own_settings(make):
     _, method = make("toy-table", "group-dro")
-    assert method.symptoms("debias", {"target": [0.1, 0.1]}) == []
-    (advice,) = method.symptoms("debias", {"target": [0.1, 0.7]})
+    assert method.diagnose("debias", {"target": [0.1, 0.1]}) == []
+    (advice,) = method.diagnose("debias", {"target": [0.1, 0.7]})
     assert "group_rate" in advice
 
 
@@ -203,7 +216,7 @@ def test_groups_at_chance_are_told_of_with_this_methods_own_settings(make):
 def test_group_dro_is_what_a_plain_loop_makes_of_it(heard):
     dataset, method = planned("toy-table", "group-dro", 1, group_rate=0.3, adjustment=0.5, train__rate=1e-2)
     theirs = copy.deepcopy(method)
-    fit(method, dataset, heard, Way(CPU), seed=1)
+    fit(method, dataset, heard, ComputeSettings(CPU), seed=1)
     train_rows, c = dataset.train, method.course
     x = dataset.view(train_rows.x)
     group_of = [(y, *b) for y, b in zip(train_rows.y.tolist(), train_rows.b.tolist(), strict=True)]

@@ -6,8 +6,23 @@ import math
 import numpy as np
 import pytest
 import torch
-from stacking import apart, assert_like_single, planned, stacked
-from steps_by_hand import (
+from torch.autograd import grad, gradcheck
+from torch.nn.functional import cross_entropy
+
+from csad.data.samples import Number
+from csad.methods.lff import generalized_cross_entropy
+from csad.methods.method import Encoded
+from csad.runs.run import load
+from csad.sweeps.sweep import sweep
+from csad.sweeps.train import train
+from csad.training.batches import OwnBatches
+from csad.training.device import ComputeSettings
+from csad.training.fit import fit
+from csad.training.stacking import Alone
+from csad.training.steps import encode
+from tests.support.messages import refused
+from tests.support.stacking import apart, assert_like_single, planned, stacked
+from tests.support.steps_by_hand import (
     BIASED,
     CPU,
     EVEN,
@@ -21,49 +36,35 @@ from steps_by_hand import (
     reading_logits,
     weights,
 )
-from torch.autograd import grad, gradcheck
-from torch.nn.functional import cross_entropy
-
-from csad.data.samples import Number
-from csad.errors import InputError
-from csad.experiments.run import load
-from csad.experiments.sweep import sweep
-from csad.experiments.train import train
-from csad.methods.lff import generalised
-from csad.methods.method import Encoded
-from csad.training.batches import OwnBatches, encode
-from csad.training.device import Way
-from csad.training.fit import fit
-from csad.training.stack import Alone
 
 
 def test_the_generalised_by_hand():
     loss = torch.tensor([math.log(4), math.log(4 / 3)])  # p of the true class: 1/4 and 3/4
-    found = generalised(loss, torch.tensor(0.5))
+    found = generalized_cross_entropy(loss, torch.tensor(0.5))
     assert found.tolist() == pytest.approx([(1 - 0.5) / 0.5, (1 - math.sqrt(3) / 2) / 0.5])
-    found = generalised(loss, torch.tensor(0.7))
+    found = generalized_cross_entropy(loss, torch.tensor(0.7))
     assert found.tolist() == pytest.approx([(1 - 0.25**0.7) / 0.7, (1 - 0.75**0.7) / 0.7])
     # With q = 1 it is 1 − p; with q near 0 the cross-entropy.
-    assert generalised(loss, torch.tensor(1.0)).tolist() == pytest.approx([0.75, 0.25])
-    assert torch.allclose(generalised(loss, torch.tensor(1e-6)), loss)
+    assert generalized_cross_entropy(loss, torch.tensor(1.0)).tolist() == pytest.approx([0.75, 0.25])
+    assert torch.allclose(generalized_cross_entropy(loss, torch.tensor(1e-6)), loss)
 
 
 @pytest.mark.usefixtures("double")
 def test_its_gradient_is_that_of_the_cross_entropy_times_a_power_of_p():
     out = torch.randn(6, 3, generator=torch.Generator().manual_seed(0)).requires_grad_()
     y, q = torch.arange(6) % 3, torch.tensor(0.7)
-    found = grad(generalised(cross_entropy(out, y, reduction="none"), q).sum(), out)[0].numpy()
+    found = grad(generalized_cross_entropy(cross_entropy(out, y, reduction="none"), q).sum(), out)[0].numpy()
     p = np.exp(out.detach().numpy())
     p /= p.sum(1, keepdims=True)
     of_cross_entropy = p - np.eye(3)[y.numpy()]
     assert np.allclose(found, p[np.arange(6), y.numpy()][:, None] ** 0.7 * of_cross_entropy)
-    assert gradcheck(lambda out: generalised(cross_entropy(out, y, reduction="none"), q), (out,))
+    assert gradcheck(lambda out: generalized_cross_entropy(cross_entropy(out, y, reduction="none"), q), (out,))
 
 
 def test_it_and_its_gradient_stay_finite_for_sure_predictions():
     out = torch.tensor([[1e4, 0.0], [0.0, 1e4]], requires_grad=True)
     each = cross_entropy(out, torch.zeros(2, dtype=torch.long), reduction="none")
-    found = generalised(each, torch.tensor(0.7))
+    found = generalized_cross_entropy(each, torch.tensor(0.7))
     assert found.tolist() == pytest.approx([0, 1 / 0.7])
     assert torch.isfinite(grad(found.sum(), out)[0]).all()
 
@@ -186,7 +187,7 @@ def test_learning_from_failure_is_what_a_plain_loop_makes_of_it(heard):
     settings = {"train__rate": 1e-2, "data__rows": 41, "train__partial": "fill"}
     dataset, method = planned("toy-table", "lff", 1, **settings)
     theirs = copy.deepcopy(method)
-    fit(method, dataset, heard, Way(CPU), seed=1)
+    fit(method, dataset, heard, ComputeSettings(CPU), seed=1)
     x, y, c = dataset.view(dataset.train.x), dataset.train.y.tolist(), method.course
     means = {"biased": {}, "kept": {}}
     stages = orders(dataset, method, 1)
@@ -257,18 +258,20 @@ def test_both_nets_learn_from_the_first_stage_on_which_is_shared_with_nobody(mak
 def test_batch_norm_of_both_nets_rests_after_the_first_stage(make, monkeypatch):
     monkeypatch.setattr("csad.nets.backbones.resnet.WIDTHS", (4, 4, 6, 8))
     _, method = make("toy-image", "lff", net__backbone="resnet18")
-    assert method.rest() == ("F", "F_B")
+    assert method.freeze_batch_norm() == ("F", "F_B")
 
 
 def test_learning_from_failure_wants_classes():
-    with pytest.raises(InputError, match=r"^lff learns classes, and the target here holds numbers"):
+    with refused("lff-needs-class-target"):
         of_task("lff", Number(), (TWO,), torch.randn(4, 3), torch.randn(4), torch.zeros(4))
 
 
-@pytest.mark.parametrize("setting", ["gce_power", "memory"])
+@pytest.mark.parametrize(
+    ("setting", "code"), [("gce_power", "gce-power-out-of-range"), ("memory", "memory-out-of-range")]
+)
 @pytest.mark.parametrize("value", [-0.1, 1.1])
-def test_settings_of_lff_beyond_their_range_are_refused(make, setting, value):
-    with pytest.raises(InputError, match=f"{setting} must lie .*, not {value}"):
+def test_settings_of_lff_beyond_their_range_are_refused(make, setting, code, value):
+    with refused(code, **{setting: value}):
         make("toy-table", "lff", **{setting: value})
 
 

@@ -1,10 +1,10 @@
 """Project: what the sensitive directions hold cannot be seen, and the rest is vanilla's."""
 
 import torch
-from steps_by_hand import CPU, TWO, of_task
 
-from csad.training.device import Way
+from csad.training.device import ComputeSettings
 from csad.training.fit import fit
+from tests.support.steps_by_hand import CPU, TWO, of_task
 
 
 def people():
@@ -22,7 +22,7 @@ def test_what_is_predicted_does_not_change_by_a_bit_when_the_sensitive_column_do
     x, y, b = people()
     short = {"train.target_epochs": 5, "train.epochs": 5, "train.batch_size": 40}
     dataset, method = of_task("project", TWO, (TWO,), x, y, b, **short)
-    fit(method, dataset, heard, Way(CPU), seed=0)
+    fit(method, dataset, heard, ComputeSettings(CPU), seed=0)
     predicted = method.predict(x)
     for value in (0.0, 1.0, -3.3):
         moved = x.clone()
@@ -41,11 +41,11 @@ def test_project_is_vanilla_on_what_is_left_of_x(heard):
     x, y, b = people()
     short = {"train.target_epochs": 2, "train.epochs": 2, "train.batch_size": 40}
     dataset, method = of_task("project", TWO, (TWO,), x, y, b, **short)
-    left = method.hidden(x)
+    left = method.project_out(x)
     plain_data, plain = of_task("vanilla", TWO, (TWO,), left, y, b, **short)
     assert not method.schedule()[0].common
     for made, data in ((method, dataset), (plain, plain_data)):
-        fit(made, data, heard, Way(CPU), seed=0)
+        fit(made, data, heard, ComputeSettings(CPU), seed=0)
     for name, value in plain.state_dict().items():
         assert torch.equal(method.state_dict()[name], value), name
     assert torch.equal(method.predict(x), plain.predict(left))

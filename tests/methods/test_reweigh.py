@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 import torch
-from steps_by_hand import NAN, PARTS, TWO, of_task, reading_logits
 
 from csad.data.samples import Classes, Number
-from csad.errors import InputError
 from csad.methods.method import Encoded
+from tests.support.messages import refused
+from tests.support.steps_by_hand import NAN, PARTS, TWO, of_task, reading_logits
 
 
 def table(*counts):
@@ -50,7 +50,7 @@ def test_bias_columns_make_cells_together_and_an_unknown_one_makes_none(whole):
     reading_logits(method)
     own = [math.log(4) if label == 0 else math.log(4 / 3) for label in y.tolist()]
     by_hand = np.mean(np.array([0.5, 0.5, 1, 1, 1, 1]) * own)
-    assert method.weighed_loss(Encoded(h, y, b, y)).item() == pytest.approx(by_hand)
+    assert method.weighted_loss(Encoded(h, y, b, y)).item() == pytest.approx(by_hand)
 
 
 def test_rows_are_weighed_from_the_first_stage_on(encoded):
@@ -70,5 +70,5 @@ def test_rows_are_weighed_from_the_first_stage_on(encoded):
     ("target", "biases", "what"), [(TWO, (TWO, Number()), "a bias column"), (Number(), (TWO, TWO), "the target")]
 )
 def test_reweighing_wants_classes(target, biases, what):
-    with pytest.raises(InputError, match=f"^reweigh counts cells of classes, and {what} here holds numbers"):
+    with refused("method-needs-classes", method="reweigh"):
         of_task("reweigh", target, biases, torch.randn(4, 3), torch.arange(4) % 2, torch.zeros(4, 2))

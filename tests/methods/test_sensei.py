@@ -3,12 +3,12 @@
 import pytest
 import torch
 from torch import nn
-from worst_cases import ROWS, batch_for, encoded, far_cases, made
 
-from csad.methods.fair_subspace import away_from
 from csad.methods.method import Encoded
+from csad.methods.pieces.fair_subspace import away_from
+from csad.methods.pieces.terms import label_loss
 from csad.methods.sensei import START, signs
-from csad.methods.terms import label_loss
+from tests.support.worst_cases import ROWS, batch_for, encoded, far_cases, made
 
 pytestmark = pytest.mark.usefixtures("double")
 

@@ -2,11 +2,11 @@
 
 import pytest
 import torch
-from worst_cases import ROWS, batch_for, encoded, far_cases, made
 
 from csad.data.samples import Batch, Classes, Number
 from csad.methods.method import Encoded
-from csad.methods.terms import label_loss
+from csad.methods.pieces.terms import label_loss
+from tests.support.worst_cases import ROWS, batch_for, encoded, far_cases, made
 
 pytestmark = pytest.mark.usefixtures("double")
 
@@ -46,7 +46,7 @@ def test_a_row_without_a_target_stays_where_it_is(target, unknown):
 def test_sensr_names_its_own_settings_when_the_target_falls_to_chance(make):
     _, method = make("toy-table", "sensr")
     curves = {"target": [0.3, *[0.69] * 8]}
-    assert method.symptoms("target", curves) == []
-    [advice] = method.symptoms("debias", curves)
+    assert method.diagnose("target", curves) == []
+    [advice] = method.diagnose("debias", curves)
     assert "epsilon" in advice
     assert "debias_weight" not in advice

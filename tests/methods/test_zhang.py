@@ -5,22 +5,24 @@ import math
 import numpy as np
 import pytest
 import torch
-from steps_by_hand import PARTS, TWO, weights
 from torch.autograd import grad
 
 from csad.data.samples import Classes, Number
-from csad.errors import InputError
 from csad.methods.zhang import Adversary, off_and_against
-from csad.training.descent import Optimisers
 from csad.training.iterate import descend
-from csad.training.stack import Alone
+from csad.training.optimizers import Optimizers
+from csad.training.stacking import Alone
+from tests.support.messages import refused
+from tests.support.steps_by_hand import PARTS, TWO, weights
 
 
 def stepped(method, update, e, rate=0.5):
     """How far the update's parts go in one plain step of this rate, weight by weight, divided by it."""
     moved = weights(method, *update.moves)
     before = [w.detach().clone() for w in moved]
-    value = descend(Alone(method), update, e, Optimisers(Alone(method), "sgd", 0.0), torch.tensor(rate).double())
+    value = descend(
+        Alone(method), update, e, Optimizers(Alone(method).weights, "sgd", 0.0), torch.tensor(rate).double()
+    )
     return [(was - now.detach()) / rate for was, now in zip(before, moved, strict=True)], value
 
 
@@ -113,7 +115,7 @@ def test_zhang_works_against_the_biases_that_are_named(encoded):
     assert torch.equal(method.adversary_loss(e), method.adversary_loss(other))
     other = e._replace(b=torch.stack([e.b[:, 0], 2 - e.b[:, 1]], 1))
     assert not torch.equal(method.adversary_loss(e), method.adversary_loss(other))
-    with pytest.raises(InputError, match=r"No bias is called 'regoin'. Nearest: region"):
+    with refused("misspelled-name", kind="bias", name="regoin", nearest="region"):
         encoded("zhang", biases=("regoin",))
 
 

@@ -1,194 +1,256 @@
-"""The page as a whole: one sound file with the numbers that were given, whatever the names and gaps."""
+"""The page and the card of runs: the verdict first, the same figures in both, nothing of the user's unasked."""
 
 from __future__ import annotations
 
-import math
+import copy
 import re
 from dataclasses import replace
 from html import unescape
-from html.parser import HTMLParser
+from typing import Any
 
-import numpy as np
 import pytest
 
-from csad.report import Contestant, Probe, demo_page
-from csad.report.words import across_seeds, verdict
-
-VOID = {"meta", "br", "img", "hr", "link", "input"}
-NO_PICTURES = np.zeros((0, 8, 8, 3), dtype=np.uint8)
-COLORS = [(220, 20, 60), (0, 128, 128)]
-VANILLA = Contestant(
-    name="vanilla",
-    accuracy=0.4123,
-    cells=[[0.991, 0.123], [None, 0.987]],
-    curves={"target": [(0, 2.3), (1, 0.1)]},
-    breaks=[(0, "target")],
-    probes=[Probe("h", "red", 0.971, 0.125), Probe("h_y", "red", 0.934, 0.125)],
-    target_updates=1234,
-    seconds=4.2,
-)
-CSAD = replace(
+from csad.auditing.metrics.metric import METRICS
+from csad.messages import message
+from csad.report.card import model_card
+from csad.report.findings import Findings
+from csad.report.page import limits, run_page
+from csad.report.wording import collapse
+from tests.support.balance import Balance
+from tests.support.run_findings import (
+    COLORS,
+    CSAD,
+    CSAD_AUDIT,
+    FINDINGS,
+    GRIDS,
+    PICTURES,
+    ROWS,
+    SERIES,
     VANILLA,
-    name="csad",
-    accuracy=0.8341,
-    probes=[Probe("h", "red", 0.522, 0.125), Probe("h_y", "red", 0.313, math.nan)],
-    curves={name: [(0, 1.0), (9, 0.5)] for name in ("target", "bias", "estimator", "debias")},
+    audit_of,
+    summary,
 )
 
 
-class Balance(HTMLParser):
-    """Follows open elements and collects the shown text and all addresses."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.seen: list[str] = []
-        self.words: list[str] = []
-        self.addresses: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.seen.append(tag)
-        self.addresses += [value or "" for name, value in attrs if name in {"src", "href", "xlink:href"}]
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open, f"</{tag}> closes nothing"
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        if self.open and self.open[-1] not in {"style", "script"}:
-            self.words.append(data)
+def parsed(page: str) -> Balance:
+    found = Balance()
+    found.feed(page)
+    found.close()
+    assert found.open == []
+    return found
 
 
-def page(*contestants: Contestant, **changes: object) -> str:
-    pictures = np.random.default_rng(0).integers(0, 256, (4, 8, 8, 3), dtype=np.uint8)
-    parts: dict[str, object] = {
-        "title": "Coloured digits",
-        "train_pictures": pictures,
-        "test_pictures": pictures,
-        "colors": COLORS,
-        "classes": ["0", "1"],
-        "facts": {"command": "csad demo"},
-        **changes,
-    }
-    return demo_page(contestants=contestants, **parts)  # type: ignore[arg-type]
+def test_the_page_is_sound_and_asks_for_nothing_from_elsewhere() -> None:
+    page = run_page(replace(FINDINGS, attention=PICTURES, shown=GRIDS, color_maps=COLORS))
+    found = parsed(page)
+    assert page.startswith("<!doctype html>")
+    assert "script" not in found.seen
+    assert all(address.startswith("data:") for address in found.addresses)
+    assert not re.search(r"https?://|@import|url\(", page)
 
 
-def read(html: str) -> Balance:
-    """The parsed page, once it is known to be balanced."""
-    parser = Balance()
-    parser.feed(html)
-    parser.close()
-    assert not parser.open
-    return parser
+def test_the_parts_come_in_the_order_of_what_matters() -> None:
+    page = run_page(replace(FINDINGS, attention=PICTURES, color_maps=COLORS))
+    parts = ["verdict", "before-after", "pictures", "trade-off", "cells", "probes", "columns", "attention", "curves",
+             "warnings", "settings", "data", "limits"]  # fmt: skip
+    assert re.findall(r'<(?:header|section) id="([\w-]+)"', page) == parts
 
 
-def plain(html: str) -> str:
-    return re.sub(r"\s+", " ", " ".join(read(html).words))
+def test_the_verdict_is_the_headline_in_each_of_its_three_states() -> None:
+    for state, words in {
+        "leaks": "The model leaks: probes can predict sex from the prediction.",
+        "no evidence of leakage": "No evidence that probes can predict sex from the prediction.",
+        "cannot tell": "These rows do not show whether probes can predict sex from the prediction.",
+    }.items():
+        alone = summary("csad seed 0", audit_of(state, (0.9, 0.6, 0.55), 0.8, 0.7))
+        page = run_page(Findings("a title", [alone]))
+        assert f"<h1>{words}</h1>" in page
+        assert f"**{words}**" in model_card(Findings("a title", [alone]))
+        assert "What is said of sex from prediction." in page
 
 
-def test_the_page_is_balanced_and_holds_all_it_needs() -> None:
-    html = page(VANILLA, CSAD, seeds=[{"seed": 0, "vanilla": 0.4, "csad": 0.8}])
-    parsed = read(html)
-    assert all(address.startswith("data:") for address in parsed.addresses)
-    assert not {"script", "link", "iframe"} & set(parsed.seen)
-    assert "http://" not in html
-    assert "https://" not in html
-    assert "url(" not in html
-    assert "@import" not in html
+def test_before_and_after_stand_side_by_side_with_their_figures() -> None:
+    text = " ".join(" ".join(parsed(run_page(FINDINGS)).words).split())
+    before, after = text.index("vanilla seed 0 before"), text.index("csad seed 0 after")
+    assert before < text.index("87.1") < after < text.index("86.2")
+    assert "41.2" in text[before:after]  # accuracy in the worst cell
+    assert "−0.009 (−0.020" in text
 
 
-def test_the_numbers_on_the_page_are_those_given() -> None:
-    words = plain(page(VANILLA, CSAD, facts={"selection rule": "the last step"}))
-    for number in ("41.2 %", "83.4 %", "97.1 %", "93.4 %", "52.2 %", "31.3 %", "12.5 %", "1 234", "4.2"):
-        assert number in words
-    own, other = "98.9 %", "12.3 %"
-    assert own in words
-    assert other in words
-    assert "selection rule the last step" in words
+def test_every_plot_has_a_title_and_a_description_for_those_who_cannot_see_it() -> None:
+    page = run_page(replace(FINDINGS, attention=PICTURES, shown=GRIDS, color_maps=COLORS))
+    plots = re.findall(r'<svg class="plot" role="img"[^>]*>(<title>.+?</title><desc>.+?</desc>)?', page)
+    assert len(plots) == page.count("<svg")
+    assert len(plots) >= 10
+    assert all(plots)
 
 
-def test_parts_come_in_the_order_a_reader_asks_for_them() -> None:
-    html = page(VANILLA, CSAD, seeds=[{"seed": 0, "vanilla": 0.4}])
-    headings = re.findall(r"<section>\s*<h2>(.*?)</h2>", html)
-    assert headings == [
-        "The problem",
-        "Accuracy by colour and digit",
-        "What leaks",
-        "How training went",
-        "Across seeds",
-        "Facts",
+def test_the_trade_off_tells_accuracy_and_leakage_of_every_run() -> None:
+    other = summary("kim seed 0", audit_of("leaks", (0.9, 0.7, 0.66), 0.8, 0.5))
+    page = run_page(replace(FINDINGS, runs=[CSAD, VANILLA, other]))
+    assert "vanilla seed 0: 0.871 and 0.810; csad seed 0: 0.862 and 0.510; kim seed 0: 0.800 and 0.660" in page
+
+
+def test_the_weights_that_were_tried_stand_on_page_and_card() -> None:
+    tried = {"debias_weight": 3.0, "score": 0.812, "leakage": 0.554}
+    stopped = {"debias_weight": 10.0, "score": 0.8, "leakage": 0.5, "epoch": 4}
+    choice = {"why": "3 is taken.", "score": "balanced accuracy", "tried": [tried, stopped],
+              "vanilla": {"debias_weight": None, "score": 0.82, "leakage": 0.7}}  # fmt: skip
+    findings = replace(FINDINGS, runs=[replace(CSAD, choice=choice), VANILLA])
+    assert "<td>0.812</td><td>0.554</td>" in run_page(findings)
+    assert "3 is taken." in run_page(findings)
+    assert "| 3 | 0.812 | 0.554 |" in model_card(findings)
+    assert "| 10, after epoch 4 | 0.800 | 0.500 |" in model_card(findings)
+    assert "that were tried" in run_page(findings)
+    assert "that were tried" not in run_page(FINDINGS)
+
+
+def test_a_single_run_says_what_it_lacks_instead_of_an_empty_plot() -> None:
+    page = run_page(replace(FINDINGS, runs=[CSAD], before=None, importance=[]))
+    assert "A trade-off needs at least two runs" in page
+    assert "No model without debiasing was compared" in page
+    assert 'id="columns"' not in page
+
+
+def test_columns_are_ranked_by_what_they_are_worth_to_either_run() -> None:
+    page = run_page(FINDINGS)
+    assert "vanilla seed 0 relies most on title, age; csad seed 0 relies most on age, title." in page
+    rows = page[page.index('id="columns"') :]
+    assert rows.index(">title<") < rows.index(">age<")
+    assert "−0.0010 ± 0.0010" in page
+
+
+def test_where_it_looks_is_told_in_words_too() -> None:
+    page = run_page(replace(FINDINGS, attention=PICTURES))
+    assert "csad seed 0 puts half of its attention on 6 % of the area" in page.replace("\u00a0", " ")
+    assert "csad seed 0 puts half of its attention on" in run_page(replace(FINDINGS, attention=SERIES))
+
+
+def test_rows_are_on_the_page_only_where_they_were_asked_for_and_never_on_the_card() -> None:
+    shown = replace(FINDINGS, shown=ROWS)
+    assert "No row of the data is shown" in run_page(FINDINGS)
+    assert "4711" in run_page(shown)
+    assert "--show-data" in run_page(shown)
+    assert "--show-data" not in run_page(FINDINGS)
+    assert "4711" not in model_card(shown)
+
+
+def test_pictures_by_target_are_on_the_page_only_if_data_were_asked_for() -> None:
+    page = run_page(replace(FINDINGS, shown=GRIDS))
+    assert "From left to right, 2 columns each: low, high." in page
+    assert "This part shows pictures from the data" in page
+    assert "--show-data" not in run_page(replace(FINDINGS, color_maps=COLORS))
+    assert 'id="pictures"' not in run_page(replace(FINDINGS, shown=ROWS))
+
+
+def test_color_maps_tell_what_training_showed_only_where_each_target_had_a_color() -> None:
+    paired = run_page(replace(FINDINGS, color_maps=COLORS)).replace("\u00a0", " ")
+    assert "The diagonal holds the pairs of target and colour that are frequent in training." in paired
+    assert paired.count("The mean accuracy of the cells is 87.5 % on the diagonal and 25.0 % elsewhere.") == 2
+    assert paired.count("rgb(200,10,10)") == 2
+    apart = run_page(replace(FINDINGS, color_maps=replace(COLORS, paired=False)))
+    assert "iagonal" not in apart
+
+
+def test_a_model_that_says_one_thing_only_is_called_collapsed() -> None:
+    audit: dict[str, Any] = audit_of("no evidence of leakage", (0.9, 0.5, 0.5), 0.6, 0.0)
+    audit["figures"] |= {f"recall_{k}": {"value": v, "low": None, "high": None} for k, v in enumerate((1.0, 0.01))}
+    collapsed = summary("csad seed 0", audit)
+    warning = collapse(collapsed.audit)
+    assert warning == message("model-collapsed", target="low")
+    page = unescape(run_page(Findings("a title", [collapsed])))
+    assert page.index(warning) < page.index('id="before-after"')
+    assert collapse(CSAD.audit) == ""
+
+
+def test_warnings_of_the_training_stand_beside_the_verdict_and_below() -> None:
+    warned = replace(CSAD, warnings=["The target branch has fallen to chance."])
+    page = run_page(replace(FINDINGS, runs=[warned, VANILLA]))
+    assert page.count("The target branch has fallen to chance.") == 2
+    assert "no training collapsed or stalled" in run_page(FINDINGS)
+
+
+def test_cells_of_few_rows_are_named_among_the_limits() -> None:
+    assert "cells with fewer than 30 rows is unreliable: high, sex f." in run_page(FINDINGS)
+    assert "The audit was made for this page." in run_page(FINDINGS)
+
+
+def test_a_target_that_is_a_number_has_no_cells_and_its_own_figure() -> None:
+    audit = audit_of("leaks", (0.9, 0.8, 0.7), 0.8, 0.7)
+    audit |= {"targets": [], "cells": [], "alignment": []}
+    audit["figures"] = {"mean_squared_error": {"value": 0.456, "low": 0.4, "high": 0.5}}
+    pair = [summary("csad seed 0", audit), summary("vanilla seed 0", audit)]
+    page = run_page(Findings("a title", pair, pair[1]))
+    assert "mean squared error" in page
+    assert "0.456 (0.400" in page
+    assert 'id="cells"' not in page
+    assert "Further left means smaller errors" in page
+    assert "Further right is more accurate" in run_page(FINDINGS)
+    assert "worst cell" not in page
+    assert "0.456" in model_card(Findings("a title", pair, pair[1]))
+
+
+def test_names_that_look_like_markup_are_only_words() -> None:
+    audit = copy.deepcopy(CSAD_AUDIT)
+    audit["targets"] = ["low", "<b>|`x`"]
+    for cell in audit["cells"]:
+        cell["target"] = cell["target"].replace("high", "<b>|`x`")
+    bad = "<script>alert(1)</script>"
+    findings = replace(FINDINGS, title=bad, runs=[summary("csad seed 0", audit), VANILLA], data={bad: bad})
+    page, card = run_page(findings), model_card(findings)
+    assert "<script" not in page
+    assert "<b>" not in page
+    parsed(page)
+    assert r"\<script>" in card
+    assert not re.search(r"(?<!\\)<script", card)
+    widths = {line.count(" | ") for line in card.splitlines() if line.startswith("| ") and "target" in line}
+    assert widths == {3}
+
+
+def test_pages_and_cards_hold_no_control_characters() -> None:
+    wild = "a\x1b]0;owned\x07\x9b1m\u202eb\nc"
+    findings = replace(FINDINGS, title=wild, data={wild: wild}, notes=[wild])
+    page, card = run_page(findings), model_card(findings)
+    assert not re.findall("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", page + card)
+    assert "a\\x1b]0;owned\\x07\\x9b1m\\u202eb\nc" in page
+    assert "# Model card: a\\\\x1b\\]0;owned\\\\x07\\\\x9b1m\\\\u202eb c\n" in card
+
+
+def test_the_card_holds_the_figures_of_the_page() -> None:
+    card = model_card(FINDINGS)
+    for heading in (
+        "Model",
+        "Runs",
+        "Metrics, compared with vanilla seed 0",
+        "How well probes predict the bias",
+        "Data",
+        "Settings",
         "Limits",
-    ]
-
-
-def test_a_page_without_any_optional_part_still_stands() -> None:
-    html = page(train_pictures=NO_PICTURES, test_pictures=NO_PICTURES, colors=[], classes=[], facts={})
-    assert re.findall(r"<section>\s*<h2>(.*?)</h2>", html) == ["Limits"]
-    assert "nothing to compare" in plain(html)
-
-
-def test_a_contestant_without_cells_curves_or_probes_still_has_its_card() -> None:
-    bare = replace(VANILLA, cells=[], curves={}, breaks=[], probes=[], accuracy=math.nan, seconds=math.nan)
-    words = plain(page(bare))
-    assert "vanilla" in words
-    assert "nan" not in words
-
-
-@pytest.mark.parametrize("number", [1, 3, 8])
-def test_any_number_of_contestants_fits(number: int) -> None:
-    html = page(*(replace(CSAD, name=f"method {place}") for place in range(number)))
-    assert html.count('<article class="card">') == number
-    read(html)
-
-
-def test_names_and_texts_are_escaped_everywhere() -> None:
-    wild = '<script>alert("&")</script>'
-    probes = [Probe(wild, wild, 0.5, 0.1)]
-    odd = replace(CSAD, name=wild, warnings=[wild], breaks=[(0, wild)], curves={wild: [(0, 1)]}, probes=probes)
-    seeds = [{"seed": wild, wild: 0.5}]
-    html = page(odd, title=wild, classes=[wild, "1"], facts={wild: wild}, seeds=seeds)
-    assert "script" not in read(html).seen
-    assert "<script" not in html
-    assert wild in unescape(html)
-
-
-def test_more_colours_than_classes_are_named_by_their_hexadecimal_code() -> None:
-    tall = replace(CSAD, cells=[[0.5, 0.5]] * 3)
-    assert "#0a0b0c" in plain(page(tall, colors=[*COLORS, (10, 11, 12)]))
-
-
-def test_warnings_stand_on_the_card() -> None:
-    assert "Note. It did not settle." in plain(page(replace(CSAD, warnings=["It did not settle."])))
-
-
-def test_seeds_give_a_mean_and_a_deviation_over_n_minus_one() -> None:
-    seeds = [{"seed": 3, "csad": 0.80}, {"seed": 5, "csad": 0.90}, {"seed": 8, "csad": np.float32("nan")}]
-    words = plain(page(CSAD, seeds=seeds))
-    assert "mean 85.0 %" in words
-    assert "standard deviation 7.1 %" in words
-    assert "Over 3 seeds: csad 85.0 % ± 7.1." in words
-    assert "One seed ran" not in words
-
-
-def test_one_seed_is_said_to_be_one() -> None:
-    assert "One seed ran" in plain(page(CSAD))
-    assert across_seeds([{"seed": 0, "csad": 0.5}]) == ""
+    ):
+        assert f"\n## {heading}\n" in card
+    assert "| accuracy | 0.862 | 0.871 | −0.009" in card.replace("\u00a0", " ")
+    assert "| f | high | 12 | 0.733 (0.683 … 0.783) |" in card.replace("\u00a0", " ")
 
 
 @pytest.mark.parametrize(
-    "accuracies, sentence",
+    "name, words",
     [
-        ([("vanilla", 0.41), ("csad", 0.83)], "csad is right 83 % of the time, vanilla 41 %: 42 points more."),
-        ([("vanilla", 0.83), ("csad", 0.41)], "vanilla 83 %: 42 points fewer. Debiasing did not help here."),
-        ([("vanilla", 0.405), ("csad", 0.4149)], "less than a point apart, so nothing was gained."),
-        ([("vanilla", 0.415), ("csad", 0.426)], "csad is right 43 % of the time, vanilla 42 %: 1 point more."),
-        ([("csad", 0.83)], "csad is right 83 % of the time. No other model ran to compare it with."),
-        ([("vanilla", 0.4), ("csad", 0.8), ("lff", 0.6)], "vanilla 40 % and lff 60 %: 20 points more than lff."),
-        ([("vanilla", math.nan), ("csad", 0.8)], "No other model ran to compare it with."),
-        ([], "No model has a test accuracy: there is nothing to compare."),
+        ("equalized_odds_sex", "equalized odds gap, sex"),
+        ("gap_age_band_max", "greatest recall gap, age_band"),
+        ("recall_1", "recall of high"),
+        ("recall_7", "recall of 7"),
+        ("conflicting_sex", "accuracy on rows that conflict with sex"),
+        ("something_new", "something new"),
     ],
 )
-def test_the_verdict_says_what_the_numbers_say(accuracies: list[tuple[str, float]], sentence: str) -> None:
-    assert verdict(accuracies).replace("\u00a0", " ").endswith(sentence)
+def test_figures_have_names_that_people_know(name: str, words: str) -> None:
+    assert METRICS.label(name, ["low", "high"]) == words
+
+
+def test_that_one_seed_ran_is_told_only_where_that_is_so() -> None:
+    def seeded(seed: str) -> Findings:
+        other = replace(CSAD, name=f"csad seed {seed}", facts={**CSAD.facts, "seed": seed})
+        return replace(FINDINGS, runs=[replace(CSAD, facts={**CSAD.facts, "seed": "0"}), other, VANILLA])
+
+    assert any("one seed only" in limit for limit in limits(FINDINGS))
+    assert not any("one seed only" in limit for limit in limits(seeded("1")))

@@ -6,9 +6,9 @@ import sys
 import pytest
 import torch
 
-from csad.errors import InputError
-from csad.training.checkpoint import Place, State, load, save
+from csad.training.checkpoint import Place, State, read_checkpoint, save
 from csad.training.device import choose_device, computing_in, repeatable
+from tests.support.messages import refused
 
 
 def tf32():
@@ -70,7 +70,7 @@ print("torch._dynamo" in sys.modules)
 
 @pytest.mark.parametrize("name", ["meta", "gpu", "cuda:99", ""])
 def test_a_device_that_is_not_here_is_an_input_error(name):
-    with pytest.raises(InputError, match="There is no device"):
+    with refused("device-not-available"):
         choose_device(name)
 
 
@@ -78,5 +78,5 @@ def test_a_checkpoint_of_another_format_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("csad.training.checkpoint.FORMAT", "another")
     save(tmp_path / "state.safetensors", State(Place(), {"weight": torch.ones(2)}, {}))
     monkeypatch.undo()
-    with pytest.raises(InputError, match="not a checkpoint of this version"):
-        load(tmp_path / "state.safetensors")
+    with refused("checkpoint-other-version", file=tmp_path / "state.safetensors"):
+        read_checkpoint(tmp_path / "state.safetensors")

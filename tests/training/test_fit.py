@@ -7,13 +7,15 @@ import numpy as np
 import pytest
 import torch
 
-from csad.errors import Diverged, InputError
+from csad.errors import Diverged
+from csad.messages import message
 from csad.methods.method import Stage
 from csad.training import checkpoint
 from csad.training.batches import OwnBatches
-from csad.training.device import Way
+from csad.training.device import ComputeSettings
 from csad.training.fit import fit
 from csad.training.log import Log
+from tests.support.messages import codes, noticed, refused
 
 CPU = torch.device("cpu")
 
@@ -47,13 +49,13 @@ def test_a_stage_that_leaves_F_alone_runs_it_once_over_the_training_set(make, he
     dataset, method = make(train__target_epochs=0, train__estimator_epochs=0, train__epochs=0, train__bias_epochs=3)
     rows = []
     method.F.register_forward_hook(lambda module, given, h: rows.append(len(h)))
-    fit(method, dataset, heard, Way(CPU), seed=0)
+    fit(method, dataset, heard, ComputeSettings(CPU), seed=0)
     assert sum(rows) == len(dataset.train)
 
 
 def test_the_log_holds_every_update_of_every_stage(make, heard, tmp_path):
     dataset, method = make()
-    log = fit(method, dataset, heard, Way(CPU), seed=0, log=Log(tmp_path / "log.jsonl"))
+    log = fit(method, dataset, heard, ComputeSettings(CPU), seed=0, log=Log(tmp_path / "log.jsonl"))
     lines = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
     assert lines == log.lines
     by_stage = {line["stage"]: set(line["losses"]) for line in lines}
@@ -68,7 +70,7 @@ def test_the_log_holds_every_update_of_every_stage(make, heard, tmp_path):
 
 def test_the_estimator_and_the_debias_step_look_at_the_same_information(make, heard):
     dataset, method = make(inner_steps=1, debias_weight=1.0, train__rate=1e-9)
-    log = fit(method, dataset, heard, Way(CPU), seed=0)
+    log = fit(method, dataset, heard, ComputeSettings(CPU), seed=0)
     curves = log.curves("debias")
     assert curves["debias"] == pytest.approx([-value for value in curves["estimator"]], rel=1e-3)
 
@@ -87,46 +89,47 @@ def test_a_loss_that_is_not_a_number_stops_the_training_by_name_and_step(make, h
     broken = stages[1]._replace(updates=(type(bias)("bias", bias.moves, spoiled),))
     method.schedule = lambda: (stages[0], broken, *stages[2:])
     with pytest.raises(Diverged, match=r"update 'bias' is not a number at step 14\b.*last good checkpoint is kept"):
-        fit(method, dataset, heard, Way(CPU), seed=0, keep=keep)
-    kept = checkpoint.load(keep)
+        fit(method, dataset, heard, ComputeSettings(CPU), seed=0, keep=keep)
+    kept = checkpoint.read_checkpoint(keep)
     assert (kept.place.stage, kept.place.step) == (1, 10)
-    assert checkpoint.all_finite(kept.weights)
+    assert checkpoint.weights_finite(kept.weights)
 
 
 def test_a_checkpoint_is_replaced_whole_and_leaves_nothing_half_written(make, heard, tmp_path):
     dataset, method = make()
-    fit(method, dataset, heard, Way(CPU), seed=0, keep=tmp_path / "checkpoint" / "state.safetensors")
+    fit(method, dataset, heard, ComputeSettings(CPU), seed=0, keep=tmp_path / "checkpoint" / "state.safetensors")
     assert [path.name for path in (tmp_path / "checkpoint").iterdir()] == ["state.safetensors"]
 
 
 def test_resuming_a_finished_training_changes_nothing(make, heard, tmp_path):
     keep = tmp_path / "state.safetensors"
     dataset, method = make()
-    fit(method, dataset, heard, Way(CPU), seed=0, keep=keep)
+    fit(method, dataset, heard, ComputeSettings(CPU), seed=0, keep=keep)
     before = {name: value.clone() for name, value in method.state_dict().items()}
     _, again = make(seed=9)
-    fit(again, dataset, heard, Way(CPU), seed=0, keep=keep, resume=True)
+    fit(again, dataset, heard, ComputeSettings(CPU), seed=0, keep=keep, resume=True)
     assert all(torch.equal(value, before[name]) for name, value in again.state_dict().items())
 
 
 def test_a_target_that_falls_to_chance_is_told_with_advice(make, heard):
     dataset, method = make(debias_weight=1e4, train__target_epochs=20, train__epochs=30, train__rate=0.05)
-    fit(method, dataset, heard, Way(CPU), seed=0)
-    assert any("fallen to chance" in text and "debias_weight" in text for text in heard.warnings)
+    fit(method, dataset, heard, ComputeSettings(CPU), seed=0)
+    assert noticed(heard.warnings, "target-at-chance")
+    assert "debias_weight" in message("target-at-chance")
 
 
 def test_an_estimator_that_learns_nothing_is_told_with_advice(make, heard):
     dataset, method = make(train__rate=1e-12, train__estimator_epochs=3)
-    fit(method, dataset, heard, Way(CPU), seed=0)
-    assert sum("estimator has learned nothing" in text for text in heard.warnings) == 1
+    fit(method, dataset, heard, ComputeSettings(CPU), seed=0)
+    assert codes(heard.warnings).count("estimator-learned-nothing") == 1
 
 
 def test_scales_that_run_away_are_told_with_advice(make, heard):
     dataset, method = make()
     with torch.no_grad():
         method.M.scale_other.theta.fill_(50.0)
-    fit(method, dataset, heard, Way(CPU), seed=0)
-    assert any("scale_other has run tenfold" in text for text in heard.warnings)
+    fit(method, dataset, heard, ComputeSettings(CPU), seed=0)
+    assert noticed(heard.warnings, "scale-ran-away", name="scale_other")
 
 
 @pytest.mark.parametrize(("pairs", "theta", "told"), [("sum", -5.0, 1), ("mean", -5.0, 0), ("mean", 50.0, 1)])
@@ -135,12 +138,14 @@ def test_an_alpha_that_goes_to_zero_is_no_fault_where_pairs_are_averaged(make, p
     with torch.no_grad():
         method.M.scale_related.theta.fill_(theta)
     curves = {"target": [0.6, 0.6], "estimator": [1.0, 0.9]}
-    assert sum("scale_related has run tenfold" in text for text in method.symptoms("debias", curves)) == told
+    warnings = method.diagnose("debias", curves)
+    assert codes(warnings).count("scale-ran-away") == told
+    assert noticed(warnings, "scale-ran-away", name="scale_related") == bool(told)
 
 
 def test_a_sound_training_gives_no_warning(make, heard):
     dataset, method = make(train__target_epochs=5, train__estimator_epochs=20, train__rate=1e-3)
-    fit(method, dataset, heard, Way(CPU), seed=0)
+    fit(method, dataset, heard, ComputeSettings(CPU), seed=0)
     assert heard.warnings == []
 
 
@@ -150,12 +155,8 @@ def test_what_does_not_fit_into_memory_is_told_in_one_sentence(make, heard):
     def too_large(x):
         raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of …")
 
-    with pytest.raises(InputError) as told:
-        fit(method, replace(dataset, view=too_large), heard, Way(CPU), seed=0)
-    assert str(told.value) == (
-        "This training does not fit into the memory of cpu (torch says: Tried to allocate 2.00 GiB): "
-        "take a smaller train.batch_size, a smaller data.size of pictures, or --device cpu."
-    )
+    with refused("out-of-memory", device="cpu", reason="Tried to allocate 2.00 GiB"):
+        fit(method, replace(dataset, view=too_large), heard, ComputeSettings(CPU), seed=0)
 
 
 @pytest.mark.gpu
@@ -164,6 +165,6 @@ def test_a_deterministic_training_on_the_gpu_gives_the_same_weights_twice(make, 
     weights = []
     for _ in range(2):
         dataset, method = make("toy-image", "csad")
-        fit(method, dataset, heard, Way(torch.device("cuda"), deterministic=True), seed=0)
+        fit(method, dataset, heard, ComputeSettings(torch.device("cuda"), deterministic=True), seed=0)
         weights.append([weight.clone() for weight in method.parameters()])
     assert all(torch.equal(one, other) for one, other in zip(*weights, strict=True))

@@ -4,13 +4,14 @@ from dataclasses import replace
 
 import pytest
 import torch
-from listeners import StopAt
-from stacking import WAY, equal, losses, planned, stacked
 
 from csad.errors import Diverged, Interrupted
-from csad.training.checkpoint import State, load, save
+from csad.messages import message
+from csad.training.checkpoint import State, read_checkpoint, save
 from csad.training.fit import fit
 from csad.training.log import Log
+from tests.support.listeners import StopAt
+from tests.support.stacking import WAY, equal, losses, planned, stacked
 
 pytestmark = pytest.mark.usefixtures("double")
 
@@ -50,13 +51,14 @@ def test_a_run_that_diverges_is_given_up_by_name_and_the_others_do_not_feel_it(h
     assert list(spoiled.lost) == [1]
     assert spoiled.lost[1].startswith("The loss of the update 'estimator' is not a number at step 5")
     assert str(known.value).startswith(spoiled.lost[1])
-    assert heard.warnings == [f"run 1: {spoiled.lost[1]}: this run is given up, the others go on."]
+    stopped = message("diverged-run-stopped", problem=spoiled.lost[1])
+    assert heard.warnings == [f"run 1: {stopped}"]
     assert max(line["step"] for line in spoiled.logs[1].lines if "losses" in line) < 5
-    assert spoiled.logs[1].warnings() == [f"{spoiled.lost[1]}: this run is given up, the others go on."]
+    assert spoiled.logs[1].warnings() == [stopped]
     for k in (0, 2):
         own, other = spoiled.state_of(k), sound.state_of(k)
         assert equal(own.weights, other.weights)
-        assert equal(own.optimisers, other.optimisers)
+        assert equal(own.optimizers, other.optimizers)
         assert losses(spoiled.logs[k]) == losses(sound.logs[k])
     assert all(bool(torch.isfinite(value[[0, 2]]).all()) for value in spoiled.runs.state.values())
 
@@ -72,7 +74,7 @@ def test_when_every_run_has_diverged_all_stops(heard):
     pairs = [planned("toy-table", seed=seed, train__rate=1e200) for seed in (1, 2)]
     with pytest.raises(Diverged, match=r"is not a number at step 5\b.*Lower train.rate"):
         stacked(pairs, heard, [1, 2])
-    assert [text for text in heard.warnings if "given up" in text] == heard.warnings
+    assert [text for text in heard.warnings if "This run is stopped" in text] == heard.warnings
     assert len(heard.warnings) == 1  # of the first that was lost
 
 
@@ -82,7 +84,7 @@ def without_time(logs):
 
 @pytest.mark.parametrize("step", [0, 5, 11, 20, 29])
 def test_a_stack_that_is_stopped_goes_on_as_if_it_had_not_been(heard, monkeypatch, tmp_path, step):
-    monkeypatch.setattr("csad.training.stages.LOG_EVERY", 1)  # of a stack: every fifth step
+    monkeypatch.setattr("csad.training.fit.LOG_EVERY", 1)  # of a stack: every fifth step
     seeds = [1, 2]
 
     def pairs():
@@ -94,21 +96,21 @@ def test_a_stack_that_is_stopped_goes_on_as_if_it_had_not_been(heard, monkeypatc
     keep, logs = tmp_path / "state.safetensors", [Log(tmp_path / f"{seed}.jsonl") for seed in seeds]
     with pytest.raises(Interrupted):
         stacked(pairs(), StopAt(step), seeds, logs=logs, keep=keep)
-    assert load(keep).place.step == step + 1
+    assert read_checkpoint(keep).place.step == step + 1
     logs = [Log(log.path) for log in logs]
     resumed = stacked(pairs(), heard, seeds, logs=logs, keep=keep)
     assert equal(resumed.state().weights, whole.state().weights)
-    assert equal(resumed.state().optimisers, whole.state().optimisers)
+    assert equal(resumed.state().optimizers, whole.state().optimizers)
     assert without_time(resumed.logs) == without_time(whole.logs)
 
 
-@pytest.mark.parametrize("optimiser", ["adam", "sgd"])
+@pytest.mark.parametrize("optimizer", ["adam", "sgd"])
 @pytest.mark.parametrize("until", [1, 2, 3])
-def test_a_training_handed_over_between_stages_is_one_in_one_go(heard, until, optimiser):
+def test_a_training_handed_over_between_stages_is_one_in_one_go(heard, until, optimizer):
     seeds = [1, 2, 3]
 
     def pairs():
-        return [planned("toy-table", seed=seed, inner_steps=2, train__optimiser=optimiser) for seed in seeds]
+        return [planned("toy-table", seed=seed, inner_steps=2, train__optimizer=optimizer) for seed in seeds]
 
     whole = stacked(pairs(), heard, seeds)
     first = stacked(pairs(), heard, seeds, until=until)
@@ -116,7 +118,7 @@ def test_a_training_handed_over_between_stages_is_one_in_one_go(heard, until, op
     starts = [first.state_of(k) for k in range(3)]
     second = stacked(pairs(), heard, seeds, starts=starts, logs=first.logs)
     assert equal(second.state().weights, whole.state().weights)
-    assert equal(second.state().optimisers, whole.state().optimisers)
+    assert equal(second.state().optimizers, whole.state().optimizers)
     assert without_time(second.logs) == without_time(whole.logs)
 
 
@@ -131,7 +133,7 @@ def test_runs_may_be_handed_over_in_another_order_and_with_the_moved_parts_alone
     for k in (2, 0):
         state = first.state_of(k)
         moved = {name: value for name, value in state.weights.items() if name.split(".")[0] in ("F", "D_y", "P_y")}
-        starts.append(State(state.place, moved, state.optimisers))
+        starts.append(State(state.place, moved, state.optimizers))
     training = stacked(pairs([3, 1]), heard, [3, 1], starts=starts)
     for k, seed in enumerate([3, 1]):
         dataset, method = planned("toy-table", seed=seed, inner_steps=2, data__seed=seed)

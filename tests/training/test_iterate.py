@@ -8,20 +8,21 @@ from torch import nn
 
 from csad.data.samples import Batch
 from csad.information import cs
-from csad.methods.method import Assign, Encoded, Update
-from csad.training.batches import OwnBatches, encode
-from csad.training.descent import Optimisers
+from csad.methods.method import Assign, Encoded, Method, Update
+from csad.training.batches import OwnBatches
 from csad.training.iterate import iterate
-from csad.training.stack import Alone
+from csad.training.optimizers import Optimizers
+from csad.training.stacking import Alone
+from csad.training.steps import encode
 
 CPU = torch.device("cpu")
 
 
-def step(model, lines, own, fresh=None, *, kind="adam", rate=1e-3, optimisers=None):
+def step(model, lines, own, fresh=None, *, kind="adam", rate=1e-3, optimizers=None):
     """One iteration of one run."""
     runs = Alone(model)
     numbers = torch.tensor(rate, dtype=torch.float64)
-    return iterate(runs, lines, own, fresh, optimisers or Optimisers(runs, kind, 0.0), numbers)
+    return iterate(runs, lines, own, fresh, optimizers or Optimizers(runs.weights, kind, 0.0), numbers)
 
 
 class Counted:
@@ -108,9 +109,9 @@ def test_a_csad_iteration_is_algorithm_1_written_out(make, weight_decay):
     method, batches, source = prepared(make, inner_steps=K, debias_weight=weight)
     other, _, _ = prepared(make, inner_steps=K, debias_weight=weight)
     textbook(other, batches, source.rows, K, method.debias_weight.item(), rate, steps, weight_decay)
-    optimisers = Optimisers(Alone(method), "adam", weight_decay)
+    optimizers = Optimizers(Alone(method).weights, "adam", weight_decay)
     for _ in range(steps):
-        step(method, method.schedule()[-1].updates, source, optimisers=optimisers, rate=rate)
+        step(method, method.schedule()[-1].updates, source, optimizers=optimizers, rate=rate)
     for (name, own), (_, reference) in zip(method.named_parameters(), other.named_parameters(), strict=True):
         torch.testing.assert_close(own, reference, rtol=1e-9, atol=1e-11, msg=name)
 
@@ -119,6 +120,7 @@ class Toy(nn.Module):
     """Two numbers that move: w in the encoder, v after it."""
 
     encoder = ("W",)
+    named_tensors, moves_encoder = Method.named_tensors, Method.moves_encoder
 
     def __init__(self):
         super().__init__()
@@ -172,14 +174,14 @@ def test_an_assignment_sets_a_buffer_in_place_and_moves_nothing():
     assert toy.W.w.item() == 1.0
 
 
-def test_a_second_optimiser_has_a_memory_of_its_own():
+def test_a_second_optimizer_has_a_memory_of_its_own():
     shared, apart = Toy(), Toy()
     up = Update("up", ("W",), lambda e: e.h)
     down = Update("down", ("W",), lambda e: -0.001 * e.h)
-    for toy, second in ((shared, down), (apart, replace(down, optimiser="second"))):
-        optimisers = Optimisers(Alone(toy), "adam", 0.0)
+    for toy, second in ((shared, down), (apart, replace(down, optimizer="second"))):
+        optimizers = Optimizers(Alone(toy).weights, "adam", 0.0)
         for _ in range(5):
-            step(toy, (up, second), toy.source(1), optimisers=optimisers, rate=0.1)
+            step(toy, (up, second), toy.source(1), optimizers=optimizers, rate=0.1)
     # One Adam weighs the small gradient against the large; two of them make equal steps, which cancel.
     assert apart.W.w.item() == pytest.approx(1.0, abs=1e-5)
     assert shared.W.w.item() < 0.6

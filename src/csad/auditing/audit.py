@@ -1,39 +1,74 @@
-"""The whole audit of a model: verdicts on what it leaks, and what it gets right for whom; arrays in, an Audit out."""
+"""The audit of a model: what it leaks of each bias and whom it predicts well, as a type that JSON can hold."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
 
-from csad.auditing.alignment import Alignment, by_alignment
-from csad.auditing.audited import Facts, Model, Settings
+import numpy as np
+
 from csad.auditing.comparison import Comparison, compare_figures, compare_readings, in_words
-from csad.auditing.leakage import Leakage, audit_features
-from csad.auditing.measured import Cell, Figure, Group, by_cell, by_group, measure
-from csad.auditing.small_cells import small_cells
-from csad.auditing.verdicts import State, Verdict
-from csad.errors import InputError
+from csad.auditing.inputs import AuditedModel, AuditRows, AuditSettings
+from csad.auditing.leakage.leakage import Leakage, audit_features
+from csad.auditing.leakage.verdicts import CANNOT_TELL, STATES, Reading, Verdict, VerdictState
+from csad.auditing.measure import (
+    Alignment,
+    CellAccuracy,
+    Figure,
+    GroupFigures,
+    binned_biases,
+    by_alignment,
+    by_cell,
+    by_group,
+    measure,
+)
+from csad.auditing.metrics.groups import cell_numbers, splitting
+from csad.auditing.metrics.metric import METRICS
+from csad.errors import InputError, unreadable
+from csad.messages import message
+from csad.serialize import Serializable
 
-SEVERITY: Sequence[State] = ("leaks", "cannot tell", "no evidence of leakage")
+FEW_ROWS = 5  # of a cell of all biases at once: its accuracy tells hardly more than a coin
 
 
 @dataclass(frozen=True)
-class Audit:
-    """What an audit found; ``state`` and ``words`` are the verdict on what is ``deployed``, over all bias columns."""
+class Audit(Serializable):
+    """All results of an audit; as text it is the verdict.
 
-    state: State
+    Args:
+        state: the verdict on what is deployed, over all bias columns: "leaks", "cannot tell" or "no evidence of
+            leakage".
+        words: the verdict in sentences.
+        needed_rows: with so many rows a verdict could be reached, if it is "cannot tell".
+        deployed: the source that leaves the model: its prediction, or the last layer of a model without predictions.
+        rows: how many rows were audited.
+        probed: how many of them the probes saw; metrics are of all rows.
+        among: "target" if rows were compared with those of the same target, else "all".
+        targets: the names of the target's classes; empty for a number.
+        leakage: the verdicts on each layer and bias, with the readings of all probes.
+        figures: all metrics by name.
+        groups: metrics of each class of each bias.
+        cells: accuracy in each cell of the target and one bias.
+        alignment: accuracy on the rows that go with a bias as in training, and on those against it.
+        notes: what else a reader must know.
+        comparison: differences from another model, if there is one.
+    """
+
+    state: VerdictState
     words: str
-    needed_rows: int | None  # with which it could be told, where it cannot
-    deployed: str  # the source that leaves the model: its prediction, or the last layer where it gives none
+    needed_rows: int | None
+    deployed: str
     rows: int
-    probed: int  # rows that were read for leakage; figures are of all
+    probed: int
     among: str
-    targets: tuple[str, ...]  # the names of the classes; none for a number
+    targets: tuple[str, ...]
     leakage: Leakage
-    figures: dict[str, Figure]
-    groups: tuple[Group, ...]
-    cells: tuple[Cell, ...]
+    figures: dict[str, Figure] = field(metadata={"rename": METRICS.canonical})
+    groups: tuple[GroupFigures, ...]
+    cells: tuple[CellAccuracy, ...]
     alignment: tuple[Alignment, ...]
     notes: tuple[str, ...]
     comparison: Comparison | None = None
@@ -41,50 +76,135 @@ class Audit:
     def __str__(self) -> str:
         return self.words
 
-    def as_dict(self) -> dict[str, Any]:
-        """Plain lists, dicts, numbers and words, for JSON."""
-        plain = ("state", "words", "needed_rows", "deployed", "rows", "probed", "among")
-        return {
-            **{name: getattr(self, name) for name in plain},
-            "targets": list(self.targets),
-            "leakage": self.leakage.as_dict(),
-            "figures": {name: asdict(figure) for name, figure in self.figures.items()},
-            "groups": [asdict(group) for group in self.groups],
-            "cells": [asdict(cell) for cell in self.cells],
-            "alignment": [asdict(one) for one in self.alignment],
-            "notes": list(self.notes),
-            "comparison": None if self.comparison is None else self.comparison.as_dict(),
-        }
+    @property
+    def biases(self) -> tuple[str, ...]:
+        """The names of the bias columns, in their order."""
+        return tuple(dict.fromkeys(verdict.bias for verdict in self.leakage.verdicts))
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        """The sources that probes read, in the order of the data path."""
+        return tuple(dict.fromkeys(verdict.layer for verdict in self.leakage.verdicts))
+
+    @property
+    def deployed_verdicts(self) -> tuple[Verdict, ...]:
+        """The verdicts on what leaves the model, one for each bias."""
+        return tuple(verdict for verdict in self.leakage.verdicts if verdict.layer == self.deployed)
+
+    @property
+    def all_notes(self) -> tuple[str, ...]:
+        """The notes on the audit and on each bias column, each once."""
+        columns = (f"{verdict.bias}: {note}" for verdict in self.leakage.verdicts for note in verdict.notes)
+        return tuple(dict.fromkeys([*self.notes, *columns]))
+
+    def best_reading(self, bias: str, layer: str = "") -> Reading | None:
+        """The reading of the probe that does best on a layer, by default on what is deployed; None if nothing was read.
+
+        Args:
+            bias: the name of the bias column.
+            layer: the name of the layer; empty for what is deployed.
+        """
+        place = (layer or self.deployed, bias)
+        readings = [
+            r for verdict in self.leakage.verdicts if (verdict.layer, verdict.bias) == place for r in verdict.readings
+        ]
+        return max(readings, key=lambda reading: reading.score, default=None)
+
+
+@dataclass(frozen=True)
+class AuditRecord(Serializable):
+    """An audit and what it was made of, as audit.json in a run's folder holds it."""
+
+    task: str
+    method: str
+    seed: int
+    run: str
+    split: str
+    weights: str  # a digest; other weights or another threshold have another one
+    split_rows: str  # a digest of the rows
+    against: str | None  # the folder of the run that it compares with
+    against_weights: str | None
+    audit: Audit
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values; those of the audit stand in the same object as those of the record."""
+        values = super().to_dict()
+        audit: dict[str, Any] = values.pop("audit")
+        return values | audit
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any], where: str = "") -> Self:
+        """Read what ``to_dict`` gave.
+
+        Args:
+            values: the plain values, as JSON holds them.
+            where: the path of the values in a larger file, for the message of an error.
+        """
+        audit = Audit.from_dict(values, where)
+        return super().from_dict({**values, "audit": audit}, where)
+
+
+def read_audit(path: Path) -> AuditRecord:
+    """Read an audit.json; raise InputError if it is missing, damaged or edited so that it is no audit any more."""
+    try:
+        return AuditRecord.from_dict(json.loads(path.read_text(encoding="utf-8")))
+    except OSError as error:
+        raise unreadable(path, error) from error
+    except (ValueError, RecursionError) as error:  # an InputError is a ValueError, as are errors of JSON and of bytes
+        raise InputError("audit-file-invalid", file=path, reason=error) from error
+
+
+def small_cells(facts: AuditRows) -> tuple[str, ...]:
+    """A note if there are several bias columns, and cells of all of them at once have hardly a row."""
+    columns = splitting([bias.values for bias in binned_biases(facts)])
+    if facts.target.number or len(columns) < 2:
+        return ()
+    known = np.all([column >= 0 for column in columns], axis=0)
+    if not known.any():
+        return ()
+    rows = np.bincount(cell_numbers([facts.target.values[known], *(column[known] for column in columns)]))
+    if rows.min() >= FEW_ROWS:
+        return ()
+    few = int((rows < FEW_ROWS).sum())
+    return (message("cells-too-small", cells=len(rows), few=few, least=FEW_ROWS),)
 
 
 def audit_arrays(
-    model: Model,
-    facts: Facts,
-    settings: Settings,
+    model: AuditedModel,
+    facts: AuditRows,
+    settings: AuditSettings,
     *,
-    against: tuple[str, Model] | None = None,
+    against: tuple[str, AuditedModel] | None = None,
     tell: Callable[[str], None] | None = None,
 ) -> Audit:
-    """The audit of a model's outputs and layers on rows whose facts are known; ``against`` another, named, if given."""
+    """The audit of a model's outputs and layers on rows.
+
+    Args:
+        model: what the model gives for the rows.
+        facts: what is known of the rows.
+        settings: how the audit is made.
+        against: the name of another model and what it gives for the same rows.
+        tell: called with a line of progress.
+    """
     tell = tell or (lambda _: None)
     sources = model.sources()
     if not sources:
-        raise InputError("The model gives neither predictions nor features: there is nothing to audit.")
+        raise InputError("model-without-outputs")
     among = "all" if facts.target.number else settings.among
     leakage = _leakage(sources, model, facts, settings, among, tell)
     deployed = list(sources)[-1]
     verdict = overall([v for v in leakage.verdicts if v.layer == deployed])
-    tell("Drawing rows anew for intervals …")
+    tell("Computing bootstrap intervals …")
     outputs = model.outputs
     comparison = None
     if against is not None:
         name, other = against
         theirs = {layer: values for layer, values in other.sources().items() if layer != "x"}
-        tell(f"The same for {name} …")
-        found = _leakage(theirs, other, facts, settings, among, tell)
-        readings = compare_readings(leakage, found)
+        tell(f"Auditing {name} …")
+        other_leakage = _leakage(theirs, other, facts, settings, among, tell)
+        readings = compare_readings(leakage, other_leakage)
         words = in_words(name, deployed, readings)
-        comparison = Comparison(name, words, found, readings, compare_figures(model, other, facts, settings))
+        comparison = Comparison(name, words, other_leakage, readings, compare_figures(model, other, facts, settings))
     return Audit(
         *verdict,
         deployed,
@@ -102,30 +222,35 @@ def audit_arrays(
     )
 
 
-def overall(verdicts: Sequence[Verdict]) -> tuple[State, str, int | None]:
+def overall(verdicts: Sequence[Verdict]) -> tuple[VerdictState, str, int | None]:
     """(state, words, rows needed) of all bias columns together: the gravest of their verdicts."""
-    state = next(state for state in SEVERITY if any(v.state == state for v in verdicts))
+    state = next(state for state in STATES if any(v.state == state for v in verdicts))
     grave = [v for v in verdicts if v.state == state]
     needed = [v.needed_rows for v in grave]
-    rows = max(n for n in needed if n is not None) if state == "cannot tell" and all(needed) else None
+    rows = max(n for n in needed if n is not None) if state == CANNOT_TELL and all(needed) else None
     return state, " ".join([f"{state.upper()}.", *(v.words for v in grave), *_others(verdicts, state)]), rows
 
 
-def _others(verdicts: Sequence[Verdict], state: State) -> list[str]:
-    """A short sentence on the bias columns whose verdict is another: a reader should not take them for forgotten."""
-    states = [other for other in SEVERITY if other != state]
+def _others(verdicts: Sequence[Verdict], state: VerdictState) -> list[str]:
+    """A short sentence on the bias columns with another verdict, so that they do not look forgotten."""
+    states = [other for other in STATES if other != state]
     named = {other: [v.bias for v in verdicts if v.state == other] for other in states}
     return [f"{', '.join(names)}: {other}." for other, names in named.items() if names]
 
 
 def _leakage(
-    sources: dict[str, Any], model: Model, facts: Facts, settings: Settings, among: str, tell: Callable[[str], None]
+    sources: dict[str, Any],
+    model: AuditedModel,
+    facts: AuditRows,
+    settings: AuditSettings,
+    among: str,
+    tell: Callable[[str], None],
 ) -> Leakage:
     return audit_features(
         sources,
         {bias.name: bias.values[model.probed] for bias in facts.biases},
         same=None if facts.same is None else facts.same[model.probed],
-        given=facts.target.values[model.probed] if among == "target" else None,
+        within=facts.target.values[model.probed] if among == "target" else None,
         probes=settings.probes,
         margin=settings.margin,
         level=settings.level,
@@ -135,13 +260,10 @@ def _leakage(
     )
 
 
-def _notes(model: Model, facts: Facts, settings: Settings, among: str) -> tuple[str, ...]:
+def _notes(model: AuditedModel, facts: AuditRows, settings: AuditSettings, among: str) -> tuple[str, ...]:
     notes = list(model.notes)
     if len(model.probed) < len(facts):
-        read = (
-            f"Read on {len(model.probed):,} of {len(facts):,} rows, drawn at random from those of which a bias is known"
-        )
-        notes.append(f"{read}; figures are of all rows.")
+        notes.append(message("probed-rows-sampled", probed=len(model.probed), rows=len(facts)))
     if among != settings.among:
-        notes.append("The target is a number, so that all rows are compared, not those of the same target.")
+        notes.append(message("number-target-compares-all"))
     return tuple(notes)

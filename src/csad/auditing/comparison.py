@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from csad.auditing.alignment import SIDES, accuracies, sides
-from csad.auditing.audited import Facts, Model, Settings, Table
-from csad.auditing.intervals import bootstrap_difference
-from csad.auditing.leakage import Leakage
-from csad.auditing.measured import grouped, split_figures, stacked
-from csad.auditing.verdicts import short
+from csad.auditing.inputs import AuditedModel, AuditRows, AuditSettings
+from csad.auditing.leakage.leakage import Leakage
+from csad.auditing.leakage.verdicts import probe_name, short
+from csad.auditing.measure import binned_biases, group_codes, metric_function, sides
+from csad.auditing.metrics.intervals import bootstrap_difference
+from csad.auditing.metrics.metric import METRICS
+from csad.serialize import Serializable
 
 
 @dataclass(frozen=True)
-class Difference:
+class Difference(Serializable):
     """A figure of this model, of the other, and this less the other, with an interval over the same draws for both."""
 
     value: float
@@ -33,90 +33,75 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class ReadingDifference:
+class ReadingDifference(Serializable):
     """How much better a probe reads a bias from a layer of this model than from that of the other."""
 
     layer: str
     bias: str
-    probe: str
+    probe: str = field(metadata={"rename": probe_name})
     auc: Difference
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Serializable):
     """This model against another, audited in the same way; ``leakage`` is the other's own."""
 
     against: str
     words: str
     leakage: Leakage
     readings: tuple[ReadingDifference, ...]
-    figures: dict[str, Difference]
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain lists, dicts, numbers and words, for JSON."""
-        return {
-            "against": self.against,
-            "words": self.words,
-            "leakage": self.leakage.as_dict(),
-            "readings": [asdict(reading) for reading in self.readings],
-            "figures": {name: asdict(figure) for name, figure in self.figures.items()},
-        }
+    figures: dict[str, Difference] = field(metadata={"rename": METRICS.canonical})
 
 
 def compare_readings(ours: Leakage, theirs: Leakage) -> tuple[ReadingDifference, ...]:
     """The differences of all readings that both have; draw k of one is of the same rows as draw k of the other."""
-    scores = [{(r.layer, r.bias, r.probe): r.score for v in one.verdicts for r in v.readings} for one in (ours, theirs)]
-    found = []
-    for key in scores[0].keys() & scores[1].keys():
-        apart = scores[0][key] - scores[1][key]
-        drawn = ours.draws[key] - theirs.draws[key]
-        low, high = np.quantile(drawn, [(1 - ours.level) / 2, (1 + ours.level) / 2])
-        told = Difference(scores[0][key], scores[1][key], apart, min(float(low), apart), max(float(high), apart))
-        found.append(ReadingDifference(*key, told))
-    order = list(scores[0])
-    return tuple(sorted(found, key=lambda one: order.index((one.layer, one.bias, one.probe))))
+    first, second = (
+        {(r.layer, r.bias, r.probe): r.score for verdict in leakage.verdicts for r in verdict.readings}
+        for leakage in (ours, theirs)
+    )
+    readings = []
+    for key, score in first.items():
+        if key in second:
+            difference = score - second[key]
+            drawn = ours.draws[key] - theirs.draws[key]
+            low, high = np.quantile(drawn, [(1 - ours.level) / 2, (1 + ours.level) / 2])
+            ends = min(float(low), difference), max(float(high), difference)
+            readings.append(ReadingDifference(*key, Difference(score, second[key], difference, *ends)))
+    return tuple(readings)
 
 
 def in_words(against: str, deployed: str, readings: Sequence[ReadingDifference]) -> str:
     """For each bias, how the probe that tells it best from what the other deploys does here."""
-    found = []
+    sentences = []
     for bias in dict.fromkeys(r.bias for r in readings if r.layer == deployed):
         best = max((r for r in readings if (r.layer, r.bias) == (deployed, bias)), key=lambda r: r.auc.other)
         auc = best.auc
-        found.append(
-            f"The reader that tells {bias} best from {deployed} of {against} has AUC {short(auc.other)} there and "
-            f"{short(auc.value)} here: {auc}."
+        sentences.append(
+            f"The probe that predicts {bias} best from {deployed} of {against} has AUC {short(auc.other)} there "
+            f"and AUC {short(auc.value)} in this model, a difference of {auc}."
         )
-    return " ".join(found)
+    return " ".join(sentences)
 
 
-def compare_figures(ours: Model, theirs: Model, facts: Facts, settings: Settings) -> dict[str, Difference]:
+def compare_figures(
+    ours: AuditedModel, theirs: AuditedModel, facts: AuditRows, settings: AuditSettings
+) -> dict[str, Difference]:
     """The differences of all figures that both have; none where one of the two gives no predictions."""
     if ours.outputs is None or theirs.outputs is None:
         return {}
-    groups = grouped(facts)
-    plain, leaning = split_figures(facts.target, groups), sides(facts)
-    rest = (
-        facts.target.values,
-        stacked(facts.target, groups),
-        np.column_stack([facts.target.values, *leaning.values()]),
-    )
-
-    def figure(packed: Table, y: Table, codes: Table, side: Table) -> dict[str, float]:
-        found = plain(packed, y, codes)
-        for k, bias in enumerate(leaning, start=1):
-            told = accuracies(packed[:, 0] == y, side[:, k])
-            found |= {f"{name}_{bias}": told[name] for name in SIDES[:2] if name in told}
-        return found
-
+    groups, columns = binned_biases(facts), sides(facts)
+    figure = metric_function(facts.target, groups, tuple(columns))
+    arrays = [facts.target.values, group_codes(facts.target, groups)]
+    if columns:
+        arrays.append(np.column_stack([*columns.values()]))
     first, second = ours.outputs.packed(), theirs.outputs.packed()
-    one, other = figure(first, *rest), figure(second, *rest)
+    ours_by_name, theirs_by_name = figure(first, *arrays), figure(second, *arrays)
     drawn = bootstrap_difference(
-        figure, first, second, *rest,
+        figure, first, second, *arrays,
         repeats=settings.repeats, level=settings.level, seed=settings.seed, same=facts.same,
     )  # fmt: skip
-    ends = {name: drawn.get(name, (None, None)) for name in one if name in other}
     return {
-        name: Difference(one[name], other[name], one[name] - other[name], low, high)
-        for name, (low, high) in ends.items()
+        name: Difference(value, theirs_by_name[name], value - theirs_by_name[name], *drawn.get(name, (None, None)))
+        for name, value in ours_by_name.items()
+        if name in theirs_by_name
     }

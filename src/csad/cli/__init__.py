@@ -1,4 +1,4 @@
-"""The command line. Importing it loads neither torch nor the rooms: each command fetches what it needs."""
+"""The command line. Importing it loads no torch: each command imports what it needs when it runs."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from csad.cli.console import echo, echo_traceback
 
 
 def main() -> None:
-    """Runs the command that the user typed; a slip of the command line itself is told in one sentence, too."""
+    """Run the command that the user typed. A mistake in the command itself is one sentence, too."""
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a terminal may lack a letter, and a file's name be no text
+        if isinstance(stream, io.TextIOWrapper):  # a terminal may lack a letter, and a file's name may be no text
             stream.reconfigure(errors="replace")
     words = sys.argv[1:] or ["--help"]
     try:

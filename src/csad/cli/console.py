@@ -1,4 +1,4 @@
-"""What the user sees: progress and advice on stderr, one answer on stdout, errors as one sentence."""
+"""Output for the user: progress and advice on stderr, one answer on stdout, each error as one sentence."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import typer
 
-from csad.data.progress import listener
+from csad.data.events import listen
 from csad.errors import Diverged, InputError, Interrupted
+from csad.messages import message
 from csad.printable import printable
+from csad.runs.listeners import Listener
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -25,23 +27,20 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R = TypeVar("R")
-# What a disk answers that is full, broken or not to be written to: no fault of the program's.
-NO_MEMORY = ("can't allocate memory", "out of memory")  # as torch says it, of the processor's and of a GPU's
+NO_MEMORY = ("can't allocate memory", "out of memory")  # torch's words, for the CPU and for a GPU
+# Errors of a disk that is full, broken or read-only: the program cannot help it.
 DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO}
-PLAIN_EVERY = 5.0  # seconds between progress lines where there is no terminal
+PLAIN_EVERY = 5.0  # seconds between lines of progress, if stderr is no terminal
 
 
 def echo(text: str, *, err: bool = False) -> None:
-    """Print a line. All that csad prints goes through here, or through a table: a name in a file could else hide what
-    csad says, or say something in its place.
-    """
+    """Print a line. All output goes through here or a table: otherwise a name in a file could hide or forge it."""
     typer.echo(printable(text), err=err)
 
 
 def echo_traceback(error: BaseException) -> None:
     """Print the traceback of an error that csad did not expect; its message stays on one line."""
-    told = traceback.TracebackException.from_exception(error)
-    chain = [told]
+    chain = [traceback.TracebackException.from_exception(error)]
     while cause := chain[-1].__cause__ or (None if chain[-1].__suppress_context__ else chain[-1].__context__):
         chain.append(cause)
     for part in reversed(chain):
@@ -52,7 +51,7 @@ def echo_traceback(error: BaseException) -> None:
 
 
 def one_sentence(command: Callable[P, R]) -> Callable[P, R]:
-    """The command with its failures told in a sentence: exit code 2 for the user's input, 130 for Ctrl-C, else 1."""
+    """Wrap a command to print its errors as one sentence. Exit code: 2 for wrong input, 130 for Ctrl-C, else 1."""
 
     @functools.wraps(command)
     def guarded(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -67,15 +66,15 @@ def one_sentence(command: Callable[P, R]) -> Callable[P, R]:
         except (MemoryError, RuntimeError) as error:
             if not isinstance(error, MemoryError) and not any(words in str(error) for words in NO_MEMORY):
                 raise
-            advice = "take smaller settings: of the net, of train.batch_size, or fewer or shorter rows"
-            raise _fail(f"There is not enough memory for this: {advice}.", 2, kwargs) from None
+            raise _fail(message("memory-too-small"), 2, kwargs) from None
         except OSError as error:
             if error.errno not in DISK:
                 raise
-            place = error.filename or "What there is to keep"
+            place = error.filename or "The output"
             full = error.errno not in (errno.EROFS, errno.EACCES, errno.EPERM)
-            advice = "make room, or give another place" if full else "give another place"
-            raise _fail(f"{place} cannot be written ({error.strerror}): {advice}.", 1 if full else 2, kwargs) from None
+            facts = {"place": place, "reason": error.strerror}
+            sentence = message("disk-failed", **facts) if full else message("output-not-permitted", **facts)
+            raise _fail(sentence, 1 if full else 2, kwargs) from None
 
     return guarded
 
@@ -88,8 +87,8 @@ def _fail(sentence: str, code: int, options: Mapping[str, Any]) -> typer.Exit:
     return typer.Exit(code)
 
 
-class Console:
-    """Shows a command's progress and its answer as the user asked: for people, as JSON, or quietly."""
+class Console(Listener):
+    """Show a command's progress and answer as the user chose: as text, as JSON, or quietly."""
 
     def __init__(self, as_json: bool, quiet: bool) -> None:
         self.as_json = as_json
@@ -97,33 +96,34 @@ class Console:
         self.title = ""
         self._bar: Progress | None = None
         self._said = 0.0
-        listener.set(self.say)  # long work on data is told as all else is
+        listen(progress=self.message)  # of long work on data
 
-    def say(self, text: str) -> None:
-        """A line of progress."""
+    def message(self, text: str) -> None:
+        """Show a line of progress."""
         if not self.quiet:
             echo(text, err=True)
 
     def notice(self, text: str) -> None:
-        """What the user may not expect: no progress, so that quiet ones hear it too, unless JSON tells them."""
+        """Show what the user may not expect, even with --quiet, unless the JSON answer has it."""
         if not (self.quiet and self.as_json):
             echo(text, err=True)
 
     def answer(self, value: Mapping[str, Any], show: Callable[[], None]) -> None:
-        """The command's result: the value as one JSON object, or what ``show`` prints."""
+        """Print the command's result: the value as one JSON object, or what ``show`` prints."""
         if self.as_json:
             echo(json.dumps(value))
         else:
             show()
 
     def tell_lost(self, runs: Sequence[str]) -> None:
-        """Names the runs that diverged, if any: what was asked for is then not whole, which the exit code says."""
+        """If runs diverged, name them and exit with 1, because the result is incomplete."""
         if runs:
-            echo(f"csad: Lost, since they diverged: {', '.join(runs)}.", err=True)
+            lost = message("runs-lost", runs=", ".join(runs))
+            echo(f"csad: {lost}", err=True)
             raise typer.Exit(1)
 
     def table(self, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        """Prints a table on stdout; a column of numbers stands to the right."""
+        """Print a table on stdout, with columns of numbers aligned to the right."""
         from rich.console import Console as Rich
         from rich.table import Table
 
@@ -133,11 +133,11 @@ class Console:
             table.add_column(printable(column), justify="right" if numbers else "left", overflow="fold")
         for row in rows:
             table.add_row(*map(printable, row))
-        # A pipe has no width of its own: a table there is as wide as it needs to be.
+        # A pipe has no width: a table there is as wide as it needs to be.
         Rich(width=None if sys.stdout.isatty() else 160, markup=False, emoji=False).print(table)
 
     def progress(self, stage: Stage, place: Place, steps: int, losses: dict[str, float]) -> None:
-        """A bar in a terminal, a line now and then elsewhere."""
+        """Show a bar in a terminal, or a line every few seconds elsewhere."""
         if self.quiet:
             return
         done = place.step + 1
@@ -146,7 +146,7 @@ class Console:
             self._show_bar(stage.name, done, steps, figures)
         elif time.monotonic() - self._said > PLAIN_EVERY or done == steps:
             self._said = time.monotonic()
-            self.say(f"{self.title} {stage.name} {done}/{steps}  {figures}")
+            self.message(f"{self.title} {stage.name} {done}/{steps}  {figures}")
 
     def _show_bar(self, stage: str, done: int, steps: int, figures: str) -> None:
         from rich.console import Console as Rich
@@ -155,7 +155,7 @@ class Console:
 
         title = printable(self.title)
         if self._bar is None:
-            # No forecast: a step of one stage may cost twenty times that of another. Losses give way first.
+            # No forecast: a step of one stage may cost twenty times one of another. Losses are cut off first.
             self._bar = Progress(
                 TextColumn(
                     "{task.description}", table_column=Column(no_wrap=True, min_width=len(title) + 12), markup=False
@@ -176,16 +176,20 @@ class Console:
         description = f"{title} · {stage}"
         self._bar.update(self._bar.task_ids[0], completed=done, total=steps, description=description, figures=figures)
         if done >= steps:
-            self.close()
+            self.ended()
 
-    def close(self) -> None:
-        """Leaves the terminal as it was."""
+    def started(self, title: str) -> None:
+        """Name the training in the lines that follow."""
+        self.title = title
+
+    def ended(self) -> None:
+        """Stop the bar and restore the terminal."""
         if self._bar is not None:
             self._bar.stop()
             self._bar = None
 
     def warn(self, text: str) -> None:
-        """A piece of advice."""
+        """Show advice."""
         echo(f"{self.title}: warning: {text}", err=True)
 
 

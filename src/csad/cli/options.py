@@ -1,4 +1,4 @@
-"""Options that several commands have, each with one meaning."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
@@ -10,49 +10,50 @@ import typer
 from csad.cli.completion import devices
 from csad.errors import InputError
 
-Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout, nothing else there.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
 DataRoot = Annotated[
-    Path | None, typer.Option("--data-root", envvar="CSAD_DATA", help="The folder that holds the data sets.")
+    Path | None, typer.Option("--data-root", envvar="CSAD_DATA", help="Folder that holds the data sets.")
 ]
 Device = Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N.", autocompletion=devices)]
-Deterministic = Annotated[bool, typer.Option("--deterministic", help="Only deterministic algorithms.")]
-NoRecord = Annotated[bool, typer.Option("--no-record", help="On a GPU, step by step instead of as a CUDA graph.")]
+Deterministic = Annotated[bool, typer.Option("--deterministic", help="Use deterministic algorithms only.")]
+NoRecord = Annotated[bool, typer.Option("--no-record", help="On a GPU, run each step without a CUDA graph.")]
 Tensorboard = Annotated[
-    bool, typer.Option("--tensorboard", help="Losses and validation figures for TensorBoard too: RUN/tensorboard.")
+    bool,
+    typer.Option("--tensorboard", help="Also write losses and validation metrics for TensorBoard, in RUN/tensorboard."),
 ]
-KeepWeights = Annotated[bool, typer.Option("--keep-weights", help="Of many runs, keep the weights too.")]
+KeepWeights = Annotated[bool, typer.Option("--keep-weights", help="Keep the weights of every run of a sweep.")]
 Settings = Annotated[
     list[str] | None,
     typer.Option(
-        "--set", metavar="NAME=VALUE", help="A setting: debias_weight=2, train.epochs=3, data.x=…, net.x=…; several "
-        "values make a sweep: debias_weight=.1,1,10."
+        "--set", metavar="NAME=VALUE", help="A setting, as debias_weight=2, train.epochs=3, data.x=… or "
+        "net.x=…. Several values make a sweep: debias_weight=.1,1,10."
     ),
 ]  # fmt: skip
 Overrides = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="A setting for all rows, in place of the table's own."),
+    typer.Option("--set", metavar="NAME=VALUE", help="A setting for all rows; it replaces the table's own."),
 ]
-Folder = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")]
+Folder = Annotated[Path, typer.Argument(metavar="RUN", help="Run folder.")]
 
 
 Threshold = Annotated[
     float | None,
     typer.Option(
         metavar="PROBABILITY",
-        help="Of two classes, the second is predicted where its probability is above; 0.5: the likelier one.",
+        help="Predict the second of two classes when its probability exceeds this. 0.5 predicts the more likely class.",
     ),
 ]
 
 
 def seeds_of(text: str) -> list[int]:
-    """The seeds of --seed: one, or several with commas between."""
+    """Parse --seed: one seed, or several with commas between."""
     try:
         seeds = [int(word) for word in text.split(",")]
     except ValueError:
-        raise InputError(f"--seed must be whole numbers with commas between, not '{text}'.") from None
+        raise InputError("seed-not-whole-number", value=text) from None
     if min(seeds) < 0:
-        raise InputError(f"--seed must be 0 or more, not {min(seeds)}.")
+        raise InputError("negative-seed-option", seed=min(seeds))
     if len(set(seeds)) < len(seeds):
-        raise InputError(f"--seed names a seed twice: {text}.")
+        raise InputError("seed-named-twice", seeds=text)
     return seeds

@@ -1,4 +1,4 @@
-"""Files in what they are distributed in: a folder, a .zip, a .tar or a .tar.gz, never unpacked to the disk."""
+"""Files in a folder, a .zip, a .tar or a .tar.gz; nothing is unpacked to the disk."""
 
 from __future__ import annotations
 
@@ -12,74 +12,79 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Protocol
 
-from csad.errors import InputError, Lacking, is_of_system, unreadable
+from csad.errors import FilesMissing, InputError, is_os_error, unreadable
 
-# What an archive may fail with: of a .zip, NotImplementedError where it says that it holds not a file but what changed
-# in one, and the last two where a name in it was damaged.
+# Errors of an archive. A .zip raises NotImplementedError if it holds only the changes of a file, and the last two if a
+# name in it is damaged.
 BROKEN = (
     OSError, EOFError, zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, NotImplementedError,
     UnicodeDecodeError, IndexError,
 )  # fmt: skip
-MOST_BYTES = 2**28  # no image that anyone trains on is larger, and a small archive can hold what fills all memory
+MOST_BYTES = 2**28  # no image for training is larger, and a small archive can hold files that fill all memory
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
 ENCRYPTED = 1  # the bit that says so
 KINDS = (".zip", ".tar", ".tar.gz", ".tgz")
+TOLERATED = 0.01  # the share of files that may be broken
+
+
+def most_broken(tolerated: float, count: int) -> float:
+    """How many of ``count`` files may be broken if that share is tolerated: never all."""
+    return min(tolerated * count, count - 1)
 
 
 class Archive(Protocol):
-    """Files by name; ``reader`` is called in the order of ``place`` and by one thread, what it gives by any thread."""
+    """Files by name. One thread calls ``reader``, in the order of ``place``; any thread may call its result."""
 
     def holds(self, name: str) -> bool:
         """Whether there is a file of this name."""
 
     def place(self, name: str) -> int:
-        """Where the file lies among the others: a .tar.gz can only be read from front to back."""
+        """The position of the file among the others: a .tar.gz can only be read from front to back."""
 
     def reader(self, name: str) -> Callable[[], bytes]:
-        """What reads it; a file of more than MOST_BYTES is read as empty."""
+        """A function that reads the file; a file of more than MOST_BYTES is read as empty."""
 
 
 def check_names(names: Sequence[str], what: str = "image") -> None:
-    """Nothing, or an error that tells the first name that leads out of the source."""
-    # Of a hundred thousand plain names none need be taken apart.
+    """Raise InputError with the first name that leads out of the source, if any."""
+    # Plain names, of which there may be a hundred thousand, are not taken apart.
     odd = (name for name in names if name[:1] == "/" or ".." in name or ":" in name or "\\" in name)
     for name in odd:
-        # In the manner of Windows too, where a drive or a backslash leads out.
+        # By the rules of Windows, too: there a drive or a backslash leads out.
         if any(path.anchor or ".." in path.parts for path in (PurePosixPath(name), PureWindowsPath(name))):
-            advice = "names must be paths inside it"
-            raise InputError(f"{what.title()} '{name}' lies outside its folder or archive: {advice}.")
+            raise InputError("path-leaves-folder", files=what.title(), name=name)
 
 
 def stamp(source: Path, names: Sequence[str], what: str = "images") -> str:
-    """Words that change when the source does: its path, size and time; of a folder, sizes and times of the files."""
+    """Words that change with the source: its path, size and time; of a folder, sizes and times of the files."""
     try:
         if not source.is_dir():
             facts = source.stat()
             return f"{source.resolve()} {facts.st_size} {facts.st_mtime_ns}"
-        found = [_facts(source / name) for name in names]
+        stamps = [_facts(source / name) for name in names]
     except OSError as error:
         raise unreadable(f"The {what} {source}", error) from error
-    _check_missing(source, [name for name, facts in zip(names, found, strict=True) if not facts], len(names), what)
-    return f"{source.resolve()} {' '.join(found)}"
+    _check_missing(source, [name for name, facts in zip(names, stamps, strict=True) if not facts], len(names), what)
+    return f"{source.resolve()} {' '.join(stamps)}"
 
 
 def _facts(path: Path) -> str:
-    """Size and time of a file, or nothing where there is none."""
+    """Size and time of a file, empty if there is none."""
     try:
         facts = path.stat()
-    except (FileNotFoundError, ValueError):  # the latter of a name that no file can have
+    except (FileNotFoundError, ValueError):  # the latter for a name that no file can have
         return ""
     return "" if path.is_dir() else f"{facts.st_size} {facts.st_mtime_ns}"
 
 
 @contextmanager
 def open_archive(source: Path, names: Sequence[str], what: str = "images") -> Iterator[Archive]:
-    """The source, once all names are known to be in it."""
+    """Open the source; raise an error if it lacks one of the names."""
     if source.is_dir():
         yield _Folder(source)
         return
     if not source.name.lower().endswith(KINDS):
-        raise InputError(f"{source} cannot be read: {what} are in a folder, or in a file {', '.join(KINDS)}.")
+        raise InputError("archive-format-unknown", file=source, files=what, known=", ".join(KINDS))
     try:
         opened = _opened(source)
     except BROKEN as error:
@@ -91,7 +96,7 @@ def open_archive(source: Path, names: Sequence[str], what: str = "images") -> It
 
 
 def read_first(source: Path, names: Sequence[str]) -> tuple[Path, bytes] | None:
-    """Path and bytes of the first of these files that is in the source, or None where none of them is."""
+    """Path and bytes of the first of these files that is in the source, None if none is."""
     with open_archive(source, (), "files") as archive:
         for name in filter(archive.holds, names):
             try:
@@ -110,16 +115,15 @@ def _opened(source: Path) -> zipfile.ZipFile | tarfile.TarFile:
 
 def _check_missing(source: Path, missing: Sequence[str], total: int, what: str) -> None:
     if missing:
-        raise Lacking(
-            f"{source} lacks {len(missing):,} of the {total:,} {what} that are listed, the first is '{missing[0]}': "
-            "give the whole file, or a list of only those that are there."
+        raise FilesMissing(
+            "files-missing", source=source, missing=len(missing), total=total, files=what, name=missing[0]
         )
 
 
 def _unreadable(source: Path, error: Exception) -> InputError:
-    if is_of_system(error):
+    if is_os_error(error):
         return unreadable(source, error)
-    return InputError(f"{source} is cut short or not what its name says ({error}): download it again.")
+    return InputError("archive-unreadable", file=source, reason=error)
 
 
 class _Folder:
@@ -139,16 +143,16 @@ class _Folder:
 
 
 def check_packed(info: zipfile.ZipInfo, source: Path) -> None:
-    """Nothing, or an error where a whole .zip holds a file in a way that cannot be read here."""
+    """Raise InputError if a whole .zip holds a file in a way that cannot be read here."""
     if info.flag_bits & ENCRYPTED:
-        raise InputError(f"{source} is encrypted ('{info.filename}'): pack it again without a password.")
+        raise InputError("archive-encrypted", file=source, name=info.filename)
     if info.compress_type not in METHODS:
         method = f"method {info.compress_type}, '{info.filename}'"
-        raise InputError(f"{source} is compressed in a way that is not read here ({method}): pack it as a plain .zip.")
+        raise InputError("archive-compression-unsupported", file=source, method=method)
 
 
 class _Zip:
-    """A .zip, whose one handle all threads share: zipfile has a lock for that."""
+    """A .zip, whose one handle all threads share: zipfile locks it."""
 
     def __init__(self, opened: zipfile.ZipFile, source: Path) -> None:
         self._opened = opened
@@ -171,7 +175,7 @@ class _Zip:
 
 
 class _Tar:
-    """A .tar, compressed or not; it is read where it is opened, because only one thread can be at one place."""
+    """A .tar, compressed or not; the thread that opened it reads it, because it has one position."""
 
     def __init__(self, opened: tarfile.TarFile, source: Path) -> None:
         self._opened = opened
@@ -189,7 +193,7 @@ class _Tar:
     def _ends(self) -> bool:
         """Whether a block of zeros follows the last file, as in every whole .tar."""
         if self._is_packed:
-            # To look at it again would unpack all once more: that a block was read is enough, since gzip checks it.
+            # To read it again would unpack everything again; that a block was read is enough, because gzip checks it.
             assert self._opened.fileobj
             return self._opened.fileobj.tell() == self._opened.offset + tarfile.BLOCKSIZE
         with self._source.open("rb") as stream:
@@ -197,7 +201,7 @@ class _Tar:
             return stream.read(tarfile.BLOCKSIZE) == bytes(tarfile.BLOCKSIZE)
 
     def _read_on(self) -> None:
-        """Reads what follows the last file: gzip then compares its checksum, and tells what was cut or damaged."""
+        """Read what follows the last file: gzip then compares its checksum, and fails if data are cut or damaged."""
         stream = self._opened.fileobj
         while stream and stream.read(2**20):
             pass

@@ -1,4 +1,4 @@
-"""The user's own arrays as a data set: labels become class numbers, every cell is split alike."""
+"""Data sets of a user's own arrays: labels become class numbers, and every cell is split alike."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csad.data.check import check_trainable
 from csad.data.labels import encoded_biases, target_classes, usual_names
 from csad.data.npz import member, read_npz
 from csad.data.pairs import Related
 from csad.data.samples import Classes, Dataset, Samples, Task, local
-from csad.data.split import cells_of, check_fractions, drawn_parts
+from csad.data.splits import cells_of, check_fractions, draw_splits
+from csad.data.validate import check_trainable
 from csad.errors import InputError
 
 Table = NDArray[Any]
@@ -32,17 +32,24 @@ def from_arrays(
     test: Sequence[Any] | None = None,
     seed: int = 0,
 ) -> Dataset:
-    """A data set of x (n, …), y (n,) and b (n,) or (n, columns), whose labels are words or whole numbers.
+    """The data set of inputs x, targets y and bias labels b; labels are words or whole numbers.
 
-    x are rows of a table (n, columns), series (n, channels, time) or images (n, channels, height, width), as numbers on
-    a common scale, or bytes of images. In b, −1, NaN, None and "" are unknown; ``bias_names`` name its columns.
-    ``related`` says which rows share a bias, those with equal labels if not given. ``fractions`` are the shares of
-    train, validation and test, drawn by ``seed`` from each combination of target and bias alike; 0 leaves a split out.
-    With ``test`` = (x, y, b) the rows given first are divided between the other two.
+    Args:
+        x: Rows of a table (n, columns), series (n, channels, time) or images (n, channels, height, width): numbers on a
+            common scale, or bytes of images.
+        y: The targets (n,).
+        b: The bias labels (n,) or (n, columns); −1, NaN, None and "" are unknown.
+        name: The name of the task.
+        bias_names: The names of the columns of b.
+        related: Which rows share a bias; if None, those with equal bias labels.
+        fractions: The shares of train, validation and test. Every combination of target and bias is drawn alike; a
+            share of 0 leaves the split out.
+        test: The test split as (x, y, b); the other rows are then divided between train and validation.
+        seed: The seed of the draw.
     """
     check_fractions(fractions)
     if test is not None and len(test) != 3:
-        raise InputError(f"test must be (x, y, b), three arrays, not {len(test)}.")
+        raise InputError("test-not-three-arrays", count=len(test))
     parts = [_rows(x, y, b, "")] + ([_rows(test[0], test[1], test[2], "_test")] if test is not None else [])
     targets = np.concatenate([part[1] for part in parts])
     columns = _stack([part[2] for part in parts])
@@ -51,17 +58,10 @@ def from_arrays(
     labels, target_names = target_classes(targets)
     biases, kinds = encoded_biases(columns, names, related)
 
-    given = len(parts[0][0])
-    rows = Samples(parts[0][0], labels[:given], biases[:given])
-    if test is not None:
-        fractions = (fractions[0], fractions[1], 0.0)
-    parts_drawn = drawn_parts(cells_of(labels[:given], biases[:given]), None, fractions, seed)
-    splits = {split: rows.rows(part) for split, part in parts_drawn.items()}
-    if test is not None:
-        splits["test"] = Samples(parts[1][0], labels[given:], biases[given:])
+    splits = _splits(parts, labels, biases, fractions, seed)
     task = Task(
         name=name,
-        shape=tuple(rows.x.shape[1:]),
+        shape=tuple(splits["train"].x.shape[1:]),
         target=Classes(len(target_names), target_names),
         biases=kinds,
         bias_names=names,
@@ -70,6 +70,25 @@ def from_arrays(
     dataset = Dataset(task, splits)
     check_trainable(dataset, needs_bias=False)
     return dataset
+
+
+def _splits(
+    parts: Sequence[tuple[Table, Table, Table]],
+    labels: NDArray[np.int64],
+    biases: NDArray[np.int64],
+    fractions: Sequence[float],
+    seed: int,
+) -> dict[str, Samples]:
+    """The splits of the first part, and the second part as the test split, if there is one."""
+    count = len(parts[0][0])
+    rows = Samples(parts[0][0], labels[:count], biases[:count])
+    if len(parts) > 1:
+        fractions = (fractions[0], fractions[1], 0.0)
+    drawn = draw_splits(cells_of(labels[:count], biases[:count]), None, fractions, seed)
+    splits = {split: rows.rows(part) for split, part in drawn.items()}
+    if len(parts) > 1:
+        splits["test"] = Samples(parts[1][0], labels[count:], biases[count:])
+    return splits
 
 
 def from_npz(
@@ -81,9 +100,17 @@ def from_npz(
     fractions: tuple[float, ...] = (0.7, 0.1, 0.2),
     seed: int = 0,
 ) -> Dataset:
-    """The data set of an .npz file's x, y and b; x_test, y_test and b_test, if present, are its test split.
+    """The data set of the arrays x, y and b in an .npz file; x_test, y_test and b_test, if present, are its test split.
 
-    Settings are those of ``from_arrays``, Ω as plain words. Nothing in the file is run: Python objects are refused.
+    No code in the file is run: Python objects are refused.
+
+    Args:
+        path: The file.
+        bias_names: As in ``from_arrays``.
+        related: The rule for Ω by name, as in ``Related``.
+        tolerance: For the rule "near_bias", the largest distance in each column of b.
+        fractions: As in ``from_arrays``.
+        seed: As in ``from_arrays``.
     """
     path = Path(path)
     arrays = read_npz(path)
@@ -102,21 +129,21 @@ def _rows(x: Any, y: Any, b: Any, suffix: str) -> tuple[Table, Table, Table]:
     try:
         x, y, b = (np.asarray(local(values)) for values in (x, y, b))
     except ValueError as error:
-        raise InputError(f"x{suffix}, y{suffix} and b{suffix} must be arrays whose rows are of one length.") from error
+        raise InputError("ragged-arrays", suffix=suffix) from error
     if x.ndim < 2:
-        raise InputError(f"x{suffix} must have rows and columns, or more, not shape {x.shape}: use x.reshape(-1, 1).")
+        raise InputError("x-needs-two-dimensions", suffix=suffix, shape=x.shape)
     b = b[:, None] if b.ndim == 1 else b
     for letter, values, axes in (("y", y, 1), ("b", b, 2)):
         if values.ndim != axes or len(values) != len(x) or 0 in values.shape[1:]:
-            wanted = f"({len(x)},)" if axes == 1 else f"({len(x)},) or ({len(x)}, columns)"
-            raise InputError(f"{letter}{suffix} must have shape {wanted}, one row per row of x, not {values.shape}.")
-    # As objects, so that NumPy cannot turn 1 into '1.0' where rows and test rows are joined.
+            shape = f"({len(x)},)" if axes == 1 else f"({len(x)},) or ({len(x)}, columns)"
+            raise InputError("array-shape-mismatch", array=letter, suffix=suffix, expected=shape, shape=values.shape)
+    # As objects, so that NumPy cannot turn 1 into '1.0' when rows and test rows are joined.
     return x, y.astype(object), b.astype(object)
 
 
 def _stack(tables: list[Table]) -> Table:
     if len({table.shape[1] for table in tables}) > 1:
-        raise InputError(f"b has {tables[0].shape[1]} columns but b_test has {tables[1].shape[1]}.")
+        raise InputError("test-bias-columns-differ", columns=tables[0].shape[1], test_columns=tables[1].shape[1])
     return np.concatenate(tables)
 
 
@@ -125,5 +152,5 @@ def _bias_names(names: Sequence[str] | None, columns: int) -> tuple[str, ...]:
         return usual_names(columns)
     names = (names,) if isinstance(names, str) else tuple(names)
     if len(names) != columns:
-        raise InputError(f"b has {columns} columns but {len(names)} bias_names: {', '.join(names)}.")
+        raise InputError("bias-names-parameter-mismatch", columns=columns, count=len(names), names=", ".join(names))
     return names

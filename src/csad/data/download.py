@@ -1,4 +1,4 @@
-"""Files that others distribute: found where the user keeps them, or fetched once into a cache folder."""
+"""Files that others distribute: found in the user's folders, or fetched once into a cache folder."""
 
 from __future__ import annotations
 
@@ -7,20 +7,19 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from csad.data.given_files import damaged
-from csad.data.places import cache_folder, data_folder
+from csad.data.local_files import cache_folder, damaged, data_folder
 from csad.errors import InputError, unreadable
 
-PATIENCE = (5, 30)  # seconds to connect, seconds between two pieces
+PATIENCE = (5, 30)  # seconds to connect, and between two pieces
 
 
 def find_or_fetch(
     files: Mapping[str, str], folder: str, mirrors: tuple[str, ...], data_root: Path | None = None
 ) -> dict[str, Path]:
-    """Where each file (name → sha256) lies: under the data root, or in the cache, fetched if need be.
+    """The path of each file (name → sha256): under the data root, or in the cache, fetched if need be.
 
-    Under the data root (``CSAD_DATA`` where None) a file may lie in ``folder`` or beside it, as distributed
-    and then with the right checksum, or without its .gz. The cache is ``CSAD_CACHE``, else the system's.
+    Under the data root (``CSAD_DATA`` if None) a file may be in ``folder`` or beside it, as distributed and with the
+    right checksum, or without its .gz. The cache is ``CSAD_CACHE``, else that of the system.
     """
     root = data_folder(data_root)
     return {
@@ -35,7 +34,7 @@ def _under(root: Path | None, folder: str, name: str, sha256: str) -> Path | Non
         if path.is_file():
             _check(path, sha256)
             return path
-        # What was unpacked has no published checksum; the reader of its format checks it.
+        # An unpacked file has no published checksum; the reader of its format checks it.
         if unpacked != name and path.with_name(unpacked).is_file():
             return path.with_name(unpacked)
     return None
@@ -43,7 +42,7 @@ def _under(root: Path | None, folder: str, name: str, sha256: str) -> Path | Non
 
 def _check(path: Path, sha256: str) -> None:
     if _sha256(path) != sha256:
-        what = "is not the file as it is distributed: its checksum differs, so it is cut short or changed"
+        what = "differs from the published file: its checksum is wrong, so it is incomplete or was changed"
         raise damaged(path, f"({path.stat().st_size:,} bytes) {what}")
 
 
@@ -64,37 +63,39 @@ def _cached(name: str, sha256: str, folder: str, mirrors: tuple[str, ...]) -> Pa
         place.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         reason = error.strerror or error
-        raise InputError(f"{name} cannot be kept in {place} ({reason}): set CSAD_CACHE, or {by_hand}.") from error
+        raise InputError(
+            "download-folder-not-writable", file=name, folder=place, reason=reason, advice=by_hand
+        ) from error
     pooch = _pooch(name, by_hand)
     failures = []
     for mirror in mirrors:
         url = f"{mirror.rstrip('/')}/{name}"
         try:
-            # It renames a temporary file once the checksum is right: a broken download never looks whole.
+            # pooch renames a temporary file once the checksum is right: a broken download never looks whole.
             downloader = pooch.HTTPDownloader(timeout=PATIENCE)
             return Path(pooch.retrieve(url, f"sha256:{sha256}", fname=name, path=place, downloader=downloader))
         except (OSError, ValueError) as error:
             failures.append(f"{url} ({_reason(error)})")
-    raise InputError(f"{name} could not be fetched from {', '.join(failures)}: {by_hand}.")
+    raise InputError("download-failed", file=name, sources=", ".join(failures), advice=by_hand)
 
 
 def _pooch(name: str, by_hand: str) -> Any:
     try:
         import pooch
     except ImportError as error:
-        raise InputError(f"{name} is fetched with pooch, which is not installed: install it, or {by_hand}.") from error
-    pooch.get_logger().setLevel("WARNING")  # it would write a line of its own to stderr for each mirror
+        raise InputError("pooch-not-installed", file=name, advice=by_hand) from error
+    pooch.get_logger().setLevel("WARNING")  # it would write a line to stderr for each mirror
     return pooch
 
 
 def _reason(error: Exception) -> str:
-    """A few words on why a mirror failed; the exceptions' own texts run to many lines."""
+    """A few words on why a mirror failed; the texts of the exceptions have many lines."""
     answer = getattr(error, "response", None)
     if answer is not None:
         return f"HTTP {answer.status_code}"
     kind = type(error).__name__
     if "Timeout" in kind:
-        return "no answer in time"
+        return "the server did not answer in time"
     if kind in ("ConnectionError", "ProxyError", "SSLError"):
         return "no connection"
     return "wrong checksum" if isinstance(error, ValueError) and "hash" in str(error) else kind

@@ -1,4 +1,4 @@
-"""Reads .npz files without ever running what is in them."""
+"""Reads .npz files without running any code in them."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from csad.errors import InputError, unreadable
 
 
 def read_npz(path: Path) -> dict[str, NDArray[Any]]:
-    """Every array of an .npz file by name; a file that is none, or holds Python objects, is an error."""
+    """Every array of an .npz file by name; another file, or one with Python objects, is an error."""
     try:
-        # Opened here because NumPy leaves a broken file open.
+        # Opened here, because NumPy leaves a broken file open.
         with path.open("rb") as stream:
             loaded = np.load(stream, allow_pickle=False)
             if isinstance(loaded, np.ndarray):
-                raise InputError(f"{path} holds one array, not an .npz with x, y and b: write it with numpy.savez.")
+                raise InputError("npz-single-array", file=path)
             with loaded:
                 return {key: loaded[key] for key in loaded.files}
     except InputError:
@@ -29,11 +29,11 @@ def read_npz(path: Path) -> dict[str, NDArray[Any]]:
         raise unreadable(path, error) from error
     except (ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as error:
         what = "holds Python objects" if "Object arrays" in str(error) else "is not an .npz file"
-        raise InputError(f"{path} {what}: write plain arrays x, y and b with numpy.savez.") from error
+        raise InputError("invalid-npz-file", file=path, problem=what) from error
 
 
 def member(arrays: dict[str, NDArray[Any]], key: str, path: Path) -> NDArray[Any]:
-    """The array called ``key``, or an error that lists what there is."""
+    """The array called ``key``; without it, an error lists the arrays."""
     if key not in arrays:
-        raise InputError(f"{path} has no array '{key}', only {', '.join(sorted(arrays)) or 'none'}: add it.")
+        raise InputError("npz-array-missing", file=path, array=key, known=", ".join(sorted(arrays)) or "none")
     return arrays[key]

@@ -1,7 +1,21 @@
-"""Predicts with an exported ONNX file: NumPy and onnxruntime are all it loads, so torch need not be there."""
+"""Predict with an exported ONNX file: this needs NumPy and onnxruntime only, not torch."""
 
-from csad.deploy.files import predict_file
-from csad.deploy.model import Model
-from csad.deploy.predictions import Predictions
+from __future__ import annotations
 
-__all__ = ["Model", "Predictions", "predict_file"]
+from typing import TYPE_CHECKING
+
+from csad.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from csad.deploy.files import predict_file as predict_file
+    from csad.deploy.model import Model as Model
+    from csad.deploy.predictions import Predictions as Predictions
+
+__getattr__, __dir__, __all__ = lazy_names(
+    __name__,
+    {
+        "Model": "csad.deploy.model.Model",
+        "Predictions": "csad.deploy.predictions.Predictions",
+        "predict_file": "csad.deploy.files.predict_file",
+    },
+)

@@ -1,4 +1,4 @@
-"""A model from an ONNX file that csad export wrote; all it needs to know is in the file."""
+"""A model from an ONNX file that csad export wrote; the file holds all that the model needs."""
 
 from __future__ import annotations
 
@@ -10,24 +10,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from csad.data.pieces import rows_at_a_time
-from csad.data.tables.given import given_table, is_raw
-from csad.data.tables.preparation import Preparation
-from csad.data.tables.preparations import AnyPreparation, preparation_from
+from csad.data.chunks import rows_at_a_time
+from csad.data.own.load_preprocessor import load_preprocessor
+from csad.data.own.preprocessor import AnyPreprocessor, Preprocessor
+from csad.data.tables.infer import is_raw, table_from_values
 from csad.deploy.decision import HALF, decided
 from csad.errors import InputError
 
 Array = NDArray[Any]
 FORMAT = "csad-export-1"
-KEY = "csad"  # the entry of the file's metadata that holds what it says of itself, as JSON
+KEY = "csad"  # the entry of the file's metadata that describes the model, as JSON
 
 
 class Model:
-    """What a run learned, ready to predict: F, D_y and P_y as one graph, and how its input is made.
+    """A trained run, ready to predict: F, D_y and P_y as one graph, and how its input is prepared.
 
-    ``about`` is all that the file says of itself; ``classes`` are the names of the classes, none for a number;
-    ``threshold`` is the probability above which the second of two classes is said;
-    ``preparation`` makes x of a table's columns, or of the files it names, where the run learned from such a table.
+    ``about`` is the description in the file; ``classes`` are the names of the classes, none for a number;
+    ``threshold`` is the probability above which the second of two classes is predicted;
+    ``preparation`` makes x from a table's columns, or from the files it names, if the run learned from such a table.
+
+    Args:
+        path: the ONNX file.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -41,10 +44,13 @@ class Model:
         self._bytes = self.about["input"]["dtype"] == "uint8"
 
     def predict(self, x: Any) -> Array:
-        """Class numbers (n,), whose names are in ``classes``; or numbers for a task that asks for one.
+        """Predict class numbers (n,), whose names are in ``classes``, or numbers.
 
-        A model that learned from a table of one's own takes raw values too, here and below: a dict of columns, dicts as
-        rows, or a data frame. A number is then what would stand in the table; of an array x, it is as it was learned.
+        Numbers are in the unit of the table for raw values, and in the learned unit for an array.
+
+        Args:
+            x: an array (n, …); or raw values, if the model learned from a user's table: a dict of columns, a list of
+                dicts, or a data frame.
         """
         scores = self.scores(x)
         if self.classes:
@@ -54,38 +60,46 @@ class Model:
         return reader.target.restored(scores[:, 0]) if reader else scores[:, 0]
 
     def predict_proba(self, x: Any) -> Array:
-        """Probabilities (n, classes)."""
+        """Predict probabilities (n, classes).
+
+        Args:
+            x: rows as for ``predict``.
+        """
         if not self.classes:
-            raise InputError(f"{self.path} predicts a number, which has no probabilities: call predict.")
+            raise InputError("model-without-probabilities", model=self.path)
         return softmax(self.scores(x))
 
     def scores(self, x: Any) -> Array:
-        """What the graph gives: logits (n, classes), or (n, 1) for a number, in the unit in which it was learned."""
+        """Compute logits (n, classes), or numbers (n, 1) in the learned unit.
+
+        Args:
+            x: rows as for ``predict``.
+        """
         reader = self._reader(x)
-        rows = self._checked(reader.apply(given_table(x)) if reader else x)
+        rows = self._checked(reader.apply(table_from_values(x)) if reader else x)
         most = rows_at_a_time(self.shape)
         parts = [self._session.run(None, {"x": rows[k : k + most]})[0] for k in range(0, len(rows), most)]
         return np.concatenate(parts) if parts else np.zeros((0, max(1, len(self.classes))), np.float32)
 
-    def _reader(self, x: Any) -> Preparation | None:
-        """What makes an array of x, where these are raw values."""
-        return self.preparation if isinstance(self.preparation, Preparation) and is_raw(x) else None
+    def _reader(self, x: Any) -> Preprocessor | None:
+        """The preprocessor that makes an array of x, if x are raw values."""
+        return self.preparation if isinstance(self.preparation, Preprocessor) and is_raw(x) else None
 
     def _checked(self, x: Any) -> Array:
         try:
             rows = np.asarray(x)
         except ValueError as error:
-            raise InputError("x must be an array whose rows are all of one length.") from error
+            raise InputError("ragged-x") from error
         if rows.dtype.kind not in "buif":
-            raise InputError(f"x must be numbers, not {rows.dtype}: encode it first.")
+            raise InputError("x-not-numeric", dtype=rows.dtype)
         if rows.ndim == 0 or rows.shape[1:] != self.shape:
-            raise InputError(f"x must have rows of shape {self.shape}, not {rows.shape[1:]}.")
+            raise InputError("x-row-shape-mismatch", expected=self.shape, shape=rows.shape[1:])
         if len(self.shape) == 3 and self._bytes != (rows.dtype == np.uint8):
-            # Bytes and floats have other scales, 0 … 255 and −1 … 1: what was not trained on would be misread.
-            wanted = "bytes of 0 … 255 (uint8)" if self._bytes else "floats, as in training"
-            raise InputError(f"x must hold pixels as {wanted}, not {rows.dtype}.")
+            # Bytes and floats have other scales, 0 … 255 and −1 … 1: those that were not trained on would be misread.
+            expected = "bytes of 0 … 255 (uint8)" if self._bytes else "floats, as in training"
+            raise InputError("pixel-type-mismatch", expected=expected, dtype=rows.dtype)
         if not np.isfinite(rows).all():
-            raise InputError("x holds NaN or infinity: fill in or drop such rows.")
+            raise InputError("input-not-finite")
         return np.ascontiguousarray(rows, dtype=np.uint8 if self._bytes else np.float32)
 
 
@@ -95,30 +109,30 @@ def softmax(scores: Array) -> Array:
     return np.asarray(powers / powers.sum(1, keepdims=True))
 
 
-def _preparation(values: dict[str, Any] | None) -> AnyPreparation | None:
-    return None if values is None else preparation_from(values)
+def _preparation(values: dict[str, Any] | None) -> AnyPreprocessor | None:
+    return None if values is None else load_preprocessor(values)
 
 
 def _session(path: Path) -> Any:
     try:
         runtime = importlib.import_module("onnxruntime")
     except ImportError as error:
-        raise InputError("Predicting with an ONNX file needs onnxruntime: pip install onnxruntime.") from error
+        raise InputError("onnxruntime-not-installed") from error
     if not path.is_file():
-        raise InputError(f"There is no file {path}: give an ONNX file that csad export wrote.")
+        raise InputError("onnx-file-missing", file=path)
     quiet = runtime.SessionOptions()
     quiet.log_severity_level = 4  # its warnings would reach the terminal with names out of the file, as they are
     try:
         return runtime.InferenceSession(str(path), quiet, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime's own kinds of error have no common parent
-        raise InputError(f"{path} cannot be read as an ONNX file: export the run again.") from error
+        raise InputError("onnx-file-unreadable", file=path) from error
 
 
 def _about(path: Path, session: Any) -> dict[str, Any]:
     try:
-        found: dict[str, Any] = json.loads(session.get_modelmeta().custom_metadata_map[KEY])
-        if found["format"] != FORMAT:
+        about: dict[str, Any] = json.loads(session.get_modelmeta().custom_metadata_map[KEY])
+        if about["format"] != FORMAT:
             raise ValueError
     except (KeyError, ValueError, TypeError) as error:
-        raise InputError(f"{path} was not written by csad export, or by another version: export the run.") from error
-    return found
+        raise InputError("not-a-csad-export", file=path) from error
+    return about

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from csad.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from csad.estimator.classifier import DebiasedClassifier
+    from csad.estimator.classifier import DebiasedClassifier as DebiasedClassifier
 
-__all__ = ["DebiasedClassifier"]
-
-
-def __getattr__(name: str) -> Any:
-    """The classifier, imported when first used: who needs only the rows beside it loads no scikit-learn."""
-    if name != "DebiasedClassifier":
-        raise AttributeError(f"module 'csad.estimator' has no attribute {name!r}")
-    from csad.estimator.classifier import DebiasedClassifier
-
-    return DebiasedClassifier
+__getattr__, __dir__, __all__ = lazy_names(
+    __name__,
+    {
+        "DebiasedClassifier": "csad.estimator.classifier.DebiasedClassifier",
+    },
+)

@@ -1,8 +1,7 @@
-"""``DebiasedClassifier``: fit(X, y, bias), predict, predict_proba, transform, in scikit-learn's manners."""
+"""``DebiasedClassifier``: fit(X, y, bias), predict, predict_proba and transform, with scikit-learn's API."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -17,20 +16,19 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import nn
 
-from csad.data.check import check_trainable
+from csad.data.labels import bias_table
 from csad.data.pairs import Related
 from csad.data.samples import Dataset, Samples, local
+from csad.data.validate import check_trainable
 from csad.errors import InputError
-from csad.estimator.rows import Array, bias_columns, dataset_of, told_by_bias
-from csad.estimator.trained import Call, Scale, Trained, header
-from csad.estimator.weights import drawn, row_weights
-from csad.experiments.build import build, plan_run, read
-from csad.experiments.listeners import Silent, Teller, TrainingWarning
-from csad.experiments.train import checked_seed
-from csad.experiments.trust import backbone_to_build, named_backbone
+from csad.estimator.fit_inputs import Array, dataset_of, drawn, proxy_columns, row_weights
+from csad.estimator.trained import Call, InputScale, Trained, header
+from csad.messages import message
 from csad.methods.method import Course, Method
 from csad.nets.parts import class_path, is_class_path
-from csad.training.device import Way, choose_device
+from csad.runs.build import backbone_to_build, build, checked_seed, named_backbone, plan_run, read_dataset
+from csad.runs.listeners import Listener, PlainListener
+from csad.training.device import ComputeSettings, choose_device
 from csad.training.fit import fit
 
 READ = {"dtype": (np.float64, np.float32), "allow_nd": True}  # how X is read: numbers, two axes or more
@@ -40,10 +38,25 @@ LEAST_BATCH, BATCHES = 32, 10  # of small data: so many rows in a mini-batch at 
 class DebiasedClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier whose representation knows y and not the bias; any method of csad by name.
 
-    X is a table (n, columns), or series or images with channels second; ``fit`` is also given the bias labels, one
-    column or several, −1, NaN, None or "" where unknown. ``None`` leaves a parameter at the method's own default;
-    ``settings`` are those of ``csad train --set``, such as ``{"inner_steps": 5, "train.weight_decay": 1e-3}``.
-    Weights of samples and classes say how often a row is drawn.
+    Args:
+        method: A method's name, as ``csad list methods`` prints it.
+        debias_weight: λ, how much debiasing counts against the target; None: the method's own default, here and below.
+        epochs: Epochs of the last stage; those of pretraining are in ``settings``.
+        batch_size: Rows of a mini-batch. By default 128; of few rows a tenth, but at least 32.
+        rate: Learning rate of the last stage.
+        class_weight: Weights by class, or ``"balanced"``; like sample weights they say how often a row is drawn.
+        settings: More settings, as ``csad train --set`` takes them: ``{"inner_steps": 5, "train.weight_decay": 1e-3}``.
+        related: Ω, which rows share a bias; by default those whose bias labels are all the same.
+        standardize: Whether X is standardized, column by column or channel by channel.
+        device: ``auto``, ``cpu``, ``cuda`` or ``cuda:N``, to fit and to predict on.
+        random_state: A seed, a NumPy RandomState, or None for NumPy's own.
+        verbose: Whether ``fit`` writes progress and advice to stderr.
+
+    Attributes:
+        classes_: The labels of the classes (classes,), in the order of ``predict_proba``.
+        trained_: The trained method with the scale of X.
+        seed_: The seed of the last fit.
+        n_features_in_: How many columns, or channels, X had in ``fit``.
 
     >>> import numpy as np
     >>> from csad import DebiasedClassifier
@@ -60,17 +73,17 @@ class DebiasedClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # t
         self,
         method: str = "csad",
         *,
-        debias_weight: float | None = None,  # λ
-        epochs: int | None = None,  # of the last stage; those of pretraining are settings
-        batch_size: int | None = None,  # 128, or a tenth of the rows where these are few, but at least 32
-        rate: float | None = None,  # of the last stage
-        class_weight: Mapping[Any, float] | str | None = None,  # or "balanced"
+        debias_weight: float | None = None,
+        epochs: int | None = None,
+        batch_size: int | None = None,
+        rate: float | None = None,
+        class_weight: Mapping[Any, float] | str | None = None,
         settings: Mapping[str, Any] | None = None,
-        related: Related | None = None,  # Ω: which samples share a bias; all bias labels are the same
-        standardise: bool = True,  # X, column by column or channel by channel
-        device: str = "auto",  # to fit and to predict on: a GPU where there is one
-        random_state: Any = None,  # a seed, as csad train's; a RandomState, or None for NumPy's own
-        verbose: bool = False,  # progress on stderr
+        related: Related | None = None,
+        standardize: bool = True,
+        device: str = "auto",
+        random_state: Any = None,
+        verbose: bool = False,
     ) -> None:
         self.method = method
         self.debias_weight = debias_weight
@@ -80,67 +93,101 @@ class DebiasedClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # t
         self.class_weight = class_weight
         self.settings = settings
         self.related = related
-        self.standardise = standardise
+        self.standardize = standardize
         self.device = device
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, bias: Any = None, sample_weight: Any = None) -> Self:
-        """The classifier itself, trained; the same rows in another order give the same model."""
+    def fit(
+        self, X: Any, y: Any, bias: Any = None, sample_weight: Any = None, *, listener: Listener | None = None
+    ) -> Self:
+        """Train the classifier and return it; the same rows in another order give the same model.
+
+        Args:
+            X: A table (n, columns), or series or images with channels second (n, channels, …).
+            y: The target's labels (n,).
+            bias: The labels of the bias, one column (n,) or several (n, columns); −1, NaN, None or "" where unknown.
+            sample_weight: How often each row is drawn, relative to the others (n,).
+            listener: Hears progress and advice, a ``csad.Listener``. Without one, advice is a
+                ``csad.TrainingWarning``.
+        """
+        listener = listener or (PlainListener() if self.verbose else Listener())
         X, y = validate_data(self, local(X), local(y), ensure_min_samples=2, **READ)
         check_classification_targets(y)
-        labels, names = bias_columns(bias, len(X))
+        labels, names = bias_table(bias, len(X))
         weights = row_weights(sample_weight, self.class_weight, y)
         X, y, labels, weights = (values[weights > 0] for values in (X, y, labels, weights))
         classes, targets = np.unique(y, return_inverse=True)
         dataset = dataset_of(X, targets, labels, classes, names, self.related)
         index = drawn(X, targets, dataset.train.b.numpy(), weights)
 
-        _, plan = plan_run(dataset, str(self.method), self._given(len(index)), "", read)
+        _, plan = plan_run(dataset, str(self.method), self._plan_settings(len(index)), "", read_dataset)
         self.seed_ = self._seed()
         model = build(dataset.task, str(self.method), plan, self.seed_)
         blind = model.needs_bias and bias is None
         check_trainable(dataset, needs_bias=model.needs_bias and not blind)
         if by := model.course.select_by:
-            raise InputError(
-                f"train.select_by={by} takes an epoch by rows that are not trained on, and fit holds none out: leave "
-                "it out, or train with csad.train."
-            )
+            raise InputError("select-by-in-fit", metric=by)
+        listener.started(str(self.method))
         for text in self._advice(X, dataset, blind):
-            warnings.warn(text, TrainingWarning, stacklevel=2)
+            listener.warn(text)
 
         X, y, b = X[index], dataset.train.y[index], dataset.train.b[index]
-        scale = Scale.of(X) if self.standardise else Scale.none(X)
+        scale = InputScale.of(X) if self.standardize else InputScale.none(X)
         train = Samples(scale(X).astype(np.float32), y, b)
-        self._train(model, replace(dataset, splits={"train": train}))
+        self._train(model, replace(dataset, splits={"train": train}), listener)
         self.classes_, self.trained_ = classes, Trained(str(self.method), plan, model.cpu(), scale)
         return self
 
     def predict(self, X: Any) -> Array:
-        """The class of each row (n,)."""
+        """Predict the class of each row (n,).
+
+        Args:
+            X: Rows, as ``fit`` takes them.
+        """
         best = self._logits(X).argmax(1)
         return np.asarray(self.classes_[best])
 
     def predict_proba(self, X: Any) -> Array:
-        """Probabilities (n, classes), in the order of ``classes_``."""
+        """Predict the probabilities (n, classes), in the order of ``classes_``.
+
+        Args:
+            X: Rows, as ``fit`` takes them.
+        """
         return np.asarray(torch.as_tensor(self._logits(X)).double().softmax(1))
 
     def decision_function(self, X: Any) -> Array:
-        """Logits (n, classes); of two classes the second's above the first's, (n,)."""
+        """Compute the logits (n, classes); of two classes the difference of the second's and the first's (n,).
+
+        Args:
+            X: Rows, as ``fit`` takes them.
+        """
         logits = self._logits(X)
         return np.asarray(logits[:, 1] - logits[:, 0]) if logits.shape[1] == 2 else logits
 
     def transform(self, X: Any) -> Array:
-        """h_y (n, width): the representation that knows y and should not know the bias."""
+        """Compute h_y (n, width): the representation that knows y and should not know the bias.
+
+        Args:
+            X: Rows, as ``fit`` takes them.
+        """
         return self._each(X, lambda model, x: model.features(x)["h_y"])
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
-        """The names of what ``transform`` gives: h_y0, h_y1, …"""
+        """The names of the columns of ``transform``: h_y0, h_y1, …
+
+        Args:
+            input_features: Not used; scikit-learn passes it.
+        """
         check_is_fitted(self)
         return np.array([f"h_y{k}" for k in range(self.trained_.width)], dtype=object)
 
     def save(self, path: str | Path) -> None:
-        """Writes the fitted classifier as one safetensors file, its parameters as JSON in the header: no pickle."""
+        """Write the fitted classifier as one safetensors file, its parameters as JSON in the header: no pickle.
+
+        Args:
+            path: The file.
+        """
         check_is_fitted(self)
         params = self.get_params(deep=False) | {"random_state": self.seed_}
         if isinstance(self.class_weight, Mapping):
@@ -152,41 +199,47 @@ class DebiasedClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # t
         try:
             Path(path).write_bytes(self.trained_.to_bytes({"params": params, **fitted}))
         except OSError as error:
-            raise InputError(f"{path} cannot be written: {error.strerror or error}.") from error
+            raise InputError("classifier-not-writable", file=path, reason=error.strerror or error) from error
 
     @classmethod
     def load(cls, path: str | Path, *, backbone: type[nn.Module] | str | None = None) -> Self:
-        """The classifier that ``save`` wrote.
+        """Load a classifier that ``save`` wrote.
 
-        If its backbone is a class of one's own, that is needed again, as itself or as its path
-        ``package.module:Class``: what a file names is not imported.
+        Args:
+            path: The file.
+            backbone: The class of the backbone or its path ``package.module:Class``, if the classifier was trained with
+                a class of your own. It must be given again, since csad imports nothing that only a file names.
         """
         if isinstance(backbone, nn.Module) or (isinstance(backbone, type) and "<locals>" in backbone.__qualname__):
-            raise InputError("backbone must be a class that can be imported, since a later fit makes a module of it.")
+            raise InputError("backbone-not-importable")
         try:
             return cls._loaded(Path(path).read_bytes(), backbone, path)
         except InputError:
             raise
         except (OSError, KeyError, TypeError, ValueError, SafetensorError) as error:
-            raise InputError(f"{path} cannot be read as a classifier that csad saved ({error}).") from error
+            raise InputError("classifier-file-unreadable", file=path, reason=error) from error
 
     @classmethod
     def _loaded(cls, data: bytes, backbone: type[nn.Module] | str | None, path: str | Path) -> Self:
         about = header(data)
-        params, named = about["params"], named_backbone(about["plan"])
-        own = backbone_to_build(named, backbone, path)
+        params, named = _present(about["params"]), named_backbone(about["plan"])
+        own_backbone = backbone_to_build(named, backbone, path)
         if params["settings"]:
             params["settings"] = _with_backbone(params["settings"], named, backbone, path)
         if isinstance(params["class_weight"], list):
             params["class_weight"] = dict(params["class_weight"])
         if params["related"]:
             params["related"] = Related(params["related"]["rule"], tuple(params["related"]["tolerance"]))
-        found = cls(**params)
-        found.classes_, found.trained_ = np.array(about["classes"], about["kind"]), Trained.from_bytes(data, own)
-        found.n_features_in_, found.seed_ = about["columns"], params["random_state"]
+        model = cls(**params)
+        model.classes_ = np.array(about["classes"], about["kind"])
+        model.trained_ = Trained.from_bytes(data, own_backbone)
+        model.n_features_in_, model.seed_ = about["columns"], params["random_state"]
         if about["names"]:
-            found.feature_names_in_ = np.array(about["names"], dtype=object)
-        return found
+            model.feature_names_in_ = np.array(about["names"], dtype=object)
+        return model
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(_present(state))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -202,71 +255,63 @@ class DebiasedClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # t
         X = validate_data(self, local(X), reset=False, **READ)
         return self.trained_.each(X, choose_device(self.device), call)
 
-    def _given(self, n: int) -> dict[str, Any]:
+    def _plan_settings(self, n: int) -> dict[str, Any]:
         """The settings of a training on n rows, as ``csad train --set`` takes them."""
         if not isinstance(self.settings, Mapping | None):
-            raise InputError(f"settings must be a dict, such as {{'inner_steps': 5}}, not {self.settings!r}.")
+            raise InputError("settings-not-a-dict", settings=self.settings)
         settings = dict(self.settings or {})
-        params = {
+        parameters = {
             "debias_weight": self.debias_weight,
             "train.epochs": self.epochs,
             "train.batch_size": self.batch_size,
             "train.rate": self.rate,
         }
-        own: dict[str, Any] = {name: value for name, value in params.items() if value is not None}
-        if twice := sorted(own.keys() & settings.keys()):
-            raise InputError(f"{twice[0]} is given twice, as a parameter and in settings; give it once.")
-        if not {"batch_size", "train.batch_size"} & (own | settings).keys():
-            own["train.batch_size"] = min(Course().batch_size, max(LEAST_BATCH, n // BATCHES))
+        given: dict[str, Any] = {name: value for name, value in parameters.items() if value is not None}
+        if twice := sorted(given.keys() & settings.keys()):
+            raise InputError("parameter-given-twice", setting=twice[0])
+        if not {"batch_size", "train.batch_size"} & (given | settings).keys():
+            given["train.batch_size"] = min(Course().batch_size, max(LEAST_BATCH, n // BATCHES))
         if not {"balance", "train.balance"} & settings.keys():
-            own["train.balance"] = ""  # how often a row is drawn is what the weights say
-        return settings | own
+            given["train.balance"] = ""  # how often a row is drawn is what the weights say
+        return settings | given
 
     def _seed(self) -> int:
-        """``random_state`` itself where it is a seed, else a number drawn from it."""
+        """``random_state`` itself if it is a seed, else a number drawn from it."""
         if isinstance(self.random_state, int | np.integer):
             return checked_seed(self.random_state)
         return int(check_random_state(self.random_state).randint(2**31 - 1))
 
-    def _train(self, model: Method, dataset: Dataset) -> None:
-        where = choose_device(self.device)
+    def _train(self, model: Method, dataset: Dataset, listener: Listener) -> None:
+        device = choose_device(self.device)
         # What a seed promises must hold on a GPU too; a CPU keeps it anyway.
-        way = Way(where, deterministic=where.type == "cuda" and self.random_state is not None)
-        listener = self._listener()
+        compute = ComputeSettings(device, deterministic=device.type == "cuda" and self.random_state is not None)
         try:
-            fit(model, dataset, listener, way, seed=self.seed_)
+            fit(model, dataset, listener, compute, seed=self.seed_)
         finally:
-            listener.close()
-
-    def _listener(self) -> Teller:
-        if not self.verbose:
-            return Silent()
-        from csad.cli.console import Console
-
-        console = Console(as_json=False, quiet=False)
-        console.title = str(self.method)
-        return console
+            listener.ended()
 
     def _advice(self, X: Array, dataset: Dataset, blind: bool) -> Iterator[str]:
-        """What the user should know before training: no bias to unlearn, or the bias in X in another guise."""
+        """Advice before training: there is no bias to unlearn, or X holds a copy of the bias."""
         if blind:
-            yield f"{self.method} was given no bias, so it has nothing to unlearn: call fit(X, y, bias=…)."
+            yield message("fit-without-bias", method=self.method)
         names = getattr(self, "feature_names_in_", range(X.shape[1]))
-        for column, bias in told_by_bias(X, dataset.train.b.numpy()):
-            yield (
-                f"Column {names[column]} of X tells the bias '{dataset.task.bias_names[bias]}' and nothing else: "
-                "leave it out of X, or the model is handed what it should unlearn."
-            )
+        for column, bias in proxy_columns(X, dataset.train.b.numpy()):
+            yield (message("input-copies-bias", column=names[column], bias=dataset.task.bias_names[bias]))
+
+
+def _present(params: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of a saved or pickled classifier by their present names: ``standardize`` was once British."""
+    return {"standardize" if name == "standardise" else name: value for name, value in params.items()}
 
 
 def _with_backbone(
     settings: Mapping[str, Any], named: str, given: type[nn.Module] | str | None, path: str | Path
 ) -> dict[str, Any]:
-    """The settings of a file, by which a later ``fit`` imports no other class than the one that its caller gave."""
-    found = dict(settings)
+    """The settings of a file, with which a later ``fit`` imports no other class than the one that the caller gave."""
+    settings = dict(settings)
     for key in ("net.backbone", "backbone"):
-        if is_class_path(found.get(key)):
-            if found[key] != named or given is None:
-                raise InputError(f"{path} is not whole: it names two backbones, '{named}' and '{found[key]}'.")
-            found[key] = given if isinstance(given, str) else class_path(given)
-    return found
+        if is_class_path(settings.get(key)):
+            if settings[key] != named or given is None:
+                raise InputError("classifier-file-inconsistent", file=path, backbone=named, other=settings[key])
+            settings[key] = given if isinstance(given, str) else class_path(given)
+    return settings

@@ -11,8 +11,8 @@ from csad.information.similarity import Similarity
 class Scale(nn.Module):
     """A learnable number that stays positive: start + θ for θ above 0, start · exp(θ / start) below; at first θ = 0.
 
-    Upwards it moves as in the authors' code, where the scale itself is the weight and nothing keeps it positive; both
-    halves meet with the same slope. Weight decay draws it to its start, not to zero.
+    Upwards it moves as in the authors' code, where the scale itself is the weight and may become negative. Both halves
+    meet with the same slope. Weight decay draws it to its start, not to zero.
     """
 
     def __init__(self, start: float) -> None:
@@ -27,7 +27,7 @@ class Scale(nn.Module):
 
 
 def together(*scales: Scale) -> Tensor:
-    """Several numbers as one tensor, found at once: on a GPU each would cost as much as all."""
+    """Several numbers as one tensor, computed at once: on a GPU each alone would take as long as all."""
     return _positive(torch.stack([scale.start for scale in scales]), torch.stack([scale.theta for scale in scales]))
 
 
@@ -38,7 +38,13 @@ def _positive(start: Tensor, theta: Tensor) -> Tensor:
 class Estimator(nn.Module):
     """M(h_y_i, h_b_j): scores (N, N) of nets M_y and M_b under a similarity, unscaled; the bound applies α.
 
-    ``two_scales`` gives related pairs and others an α each, as the authors' code does; the paper has one.
+    Args:
+        M_y: The net for h_y.
+        M_b: The net for h_b.
+        similarity: Compares their outputs.
+        sharpness: τ, where it starts.
+        scale: α, where it starts.
+        two_scales: Whether related pairs and others have an α each, as in the authors' code; the paper has one.
     """
 
     def __init__(
@@ -67,5 +73,5 @@ class Estimator(nn.Module):
         return together(self.scale_related, self.scale_other or self.scale_related)
 
     def scales(self) -> dict[str, Tensor]:
-        """The learnable numbers by name, of those there are."""
+        """The learnable numbers by name."""
         return {name: part() for name, part in self.named_children() if isinstance(part, Scale)}

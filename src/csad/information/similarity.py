@@ -8,8 +8,7 @@ import torch
 from torch import Tensor
 
 from csad.errors import InputError, unknown
-from csad.information.two import Two, two
-from csad.information.walk import graph, random_walk
+from csad.information.walk import Two, graph, random_walk, two
 
 FORMS = ("authors", "paper")
 KINDS = ("joint", "content", "structure")
@@ -18,25 +17,28 @@ LOG_GUARD = 1e-7  # the authors' code adds it inside both logarithms of Eq. 8
 
 @dataclass(frozen=True)
 class Similarity:
-    """Unscaled scores s(i, j) between u = M_y(h_y) and v = M_b(h_b), both (N, d): a callable of plain settings.
+    """Unscaled scores s(i, j) between u = M_y(h_y) and v = M_b(h_b), both (N, d): a callable with plain settings.
 
-    ``form="authors"`` symmetrises graph and walk and pairs Eq. 8's second term as the authors' code does;
-    ``form="paper"`` follows the equations as printed.
+    Args:
+        form: ``authors`` makes graph and walk symmetric and pairs Eq. 8's second term as the authors' code does;
+            ``paper`` follows the equations as printed.
+        kind: ``content`` (Eq. 3), ``structure`` (Eq. 8) or ``joint``: their sum.
+        walk_on: c, the probability that the random walk continues; the paper's 0.5.
     """
 
     form: str = "authors"
     kind: str = "joint"
-    walk_on: float = 0.5  # c: the paper's 0.5
+    walk_on: float = 0.5
 
     def __post_init__(self) -> None:
         if self.form not in FORMS:
             raise unknown("form of similarity", self.form, FORMS)
         if self.kind not in KINDS:
             raise unknown("kind of similarity", self.kind, KINDS)
-        # The symmetrised graph can have a spectral radius above one: there a walk that seldom restarts has no end.
+        # The symmetric graph can have a spectral radius above one: a walk that seldom restarts then has no limit.
         highest = 0.6 if self.form == "authors" else 0.99
         if not 0 <= self.walk_on <= highest:
-            raise InputError(f"walk_on must lie in 0 … {highest} for form={self.form!r}, not {self.walk_on}.")
+            raise InputError("walk-on-out-of-range", most=highest, form=self.form, walk_on=self.walk_on)
 
     def __call__(self, u: Tensor, v: Tensor, sharpness: Two) -> Tensor:
         """Scores (N, N); ``sharpness`` (2,) is τ for the graph over u and for the one over v."""
@@ -48,19 +50,19 @@ class Similarity:
 
     def _structure(self, u: Tensor, v: Tensor, sharpness: Tensor) -> Tensor:
         # Both walks at once: half as many, larger products.
-        r = self._places(torch.stack([u, v]), sharpness[:, None, None])
+        r = self._ends(torch.stack([u, v]), sharpness[:, None, None])
         return structure(r, transposed=self.form == "authors")
 
-    def _places(self, u: Tensor, sharpness: Tensor) -> Tensor:
-        """r (…, N, N): row i is where a walk from i is found, summing to one."""
+    def _ends(self, u: Tensor, sharpness: Tensor) -> Tensor:
+        """r (…, N, N): row i is the distribution of where a walk from i ends."""
         authors = self.form == "authors"
         walk = random_walk(graph(u, sharpness, symmetric=authors), self.walk_on)
-        r = walk + walk.mT if authors else walk.mT  # twice the mean: the next line sees no difference
+        r = walk + walk.mT if authors else walk.mT  # twice the mean, which the next line divides out
         return r / r.sum(-1, keepdim=True)
 
 
 def unit(u: Tensor) -> Tensor:
-    """Rows of length one; a row of zeros stays zero, and one of nearly zeros has a gradient of bounded size."""
+    """Rows of length one; a row of zeros stays zero, and a nearly zero row has a bounded gradient."""
     return torch.nn.functional.normalize(u, dim=-1, eps=1e-6)
 
 

@@ -8,16 +8,24 @@ from torch import Tensor
 
 from csad.data.samples import Classes, Task
 from csad.errors import InputError
-from csad.methods.bias_branch import BiasBranched
 from csad.methods.method import Course, Encoded, Stage
-from csad.methods.terms import confusion, steps
+from csad.methods.pieces.bias_branch import BiasBranched
+from csad.methods.pieces.terms import confusion, steps
 from csad.nets.parts import Nets
 from csad.registry import METHODS
 
 
 @METHODS.register("alvi")
 class Alvi(BiasBranched):
-    """Bias confusion: F is drawn to features of which the bias branch, trained all the while, can make nothing."""
+    """Bias confusion: F learns features from which the bias branch, still in training, can predict nothing.
+
+    Args:
+        task: The shape of x, the target and the biases.
+        nets: Builds the parts.
+        course: How long and how fast to train.
+        debias_weight: α, the weight of the confusion.
+        inner_steps: Steps of the bias branch for each step of F.
+    """
 
     debias_weight: Tensor
 
@@ -27,21 +35,21 @@ class Alvi(BiasBranched):
         nets: Nets,
         course: Course,
         *,
-        debias_weight: float = 1.0,  # α
-        inner_steps: int = 1,  # of the bias branch, for each of F
+        debias_weight: float = 1.0,
+        inner_steps: int = 1,
     ) -> None:
         super().__init__(task, nets, course)
         if not all(isinstance(kind, Classes) for kind in task.biases):
-            raise InputError("alvi confuses classes, and a bias column here holds numbers: put it into bins.")
+            raise InputError("alvi-needs-class-biases")
         self.inner_steps = steps(inner_steps)
-        self.hold(debias_weight=debias_weight)
+        self.register_settings(debias_weight=debias_weight)
 
     def confused_loss(self, e: Encoded) -> Tensor:
         """The target's loss, and the cross-entropy of the bias branch against all classes alike."""
         return self.target_loss(e) + self.debias_weight * confusion(self.bias_outputs(e.h))
 
     def schedule(self) -> tuple[Stage, ...]:
-        """Confusion moves F, never the branch that is to be confused; that one goes on learning."""
+        """Confusion moves F, never the bias branch that it confuses, which keeps learning."""
         confuse = replace(self.target_update(), loss=self.confused_loss)
         bias = replace(self.bias_update(), repeat=self.inner_steps)
         return (*self.pretraining(), self.debiasing(confuse, bias))

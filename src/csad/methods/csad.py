@@ -11,11 +11,13 @@ from torch import Tensor
 from csad.data.pairs import Related, of_one_class
 from csad.data.samples import Classes, Task
 from csad.errors import InputError, unknown
-from csad.information import Estimator, Similarity
 from csad.information.bounds.cs import PAIRS
-from csad.methods.bias_branch import BiasBranched
+from csad.information.estimator import Estimator
+from csad.information.similarity import Similarity
+from csad.messages import message
 from csad.methods.method import Course, Encoded, Stage, Update
-from csad.methods.terms import recent, steps
+from csad.methods.pieces.bias_branch import BiasBranched
+from csad.methods.pieces.terms import recent, steps
 from csad.nets.parts import Nets
 from csad.registry import BOUNDS, METHODS
 
@@ -27,11 +29,25 @@ from csad.registry import BOUNDS, METHODS
 class Csad(BiasBranched):
     """Cross-sample adversarial debiasing: M measures how much h_y tells of h_b, and F unlearns it.
 
-    ``pairs`` is the form of I_CS: "sum" as in the authors' code, "mean" as printed in Eq. 2. With ``within_classes``
-    only samples of one class are compared: what h_y tells of h_b beyond what y itself tells of b.
+    Args:
+        task: The shape of x, the target and the biases.
+        nets: Builds the parts.
+        course: How long and how fast to train.
+        debias_weight: λ, the weight of the information that F unlearns.
+        inner_steps: K, the paper's: steps of the bias branch and of M for each step of F.
+        bound: The bound on mutual information: cs, jsd, mine or nce.
+        pairs: The form of I_CS: ``sum`` as in the authors' code, ``mean`` as printed in Eq. 2.
+        related_by: Ω, which samples share a bias: a rule such as same_sample; "" for the task's.
+        within_classes: Whether to compare samples of one class only (not in the paper): then the information is what
+            h_y tells of h_b beyond what y itself tells of b.
+        kind: The similarity: ``joint``, ``content`` or ``structure``.
+        form: ``authors`` for the similarity of the authors' code, ``paper`` for the printed equations.
+        walk_on: c, the paper's: the probability that the random walk continues.
+        sharpness: τ, the paper's, where it starts.
+        scale: α, the paper's, where it starts.
     """
 
-    starts = ("sharpness", "scale")  # M's scales begin there
+    starts = ("sharpness", "scale")  # where M's scales start
     debias_weight: Tensor
 
     def __init__(
@@ -40,21 +56,21 @@ class Csad(BiasBranched):
         nets: Nets,
         course: Course,
         *,
-        debias_weight: float = 1.0,  # λ
-        inner_steps: int = 10,  # K, the paper's
+        debias_weight: float = 1.0,
+        inner_steps: int = 10,
         bound: str = "cs",
         pairs: str = "sum",
-        related_by: str = "",  # Ω: the task's own rule, or one of csad.data.pairs, such as same_sample
-        within_classes: bool = False,  # not the paper's
+        related_by: str = "",
+        within_classes: bool = False,
         kind: str = "joint",
         form: str = "authors",
-        walk_on: float = 0.5,  # c, the paper's
-        sharpness: float = 10.0,  # τ, the paper's
-        scale: float = 1.0,  # α, the paper's
+        walk_on: float = 0.5,
+        sharpness: float = 10.0,
+        scale: float = 1.0,
     ) -> None:
         super().__init__(task, nets, course)
         if min(sharpness, scale) <= 0:
-            raise InputError(f"sharpness and scale must be above 0, not {sharpness} and {scale}.")
+            raise InputError("sharpness-or-scale-not-positive", sharpness=sharpness, scale=scale)
         similarity = Similarity(form=form, kind=kind, walk_on=walk_on)
         self.M = Estimator(
             nets.estimator_net(),
@@ -68,15 +84,15 @@ class Csad(BiasBranched):
         if pairs not in PAIRS:
             raise unknown("form of I_CS", pairs, PAIRS)
         if within_classes and not isinstance(task.target, Classes):
-            raise InputError("within_classes wants a target of classes, and here it holds numbers: put it into bins.")
+            raise InputError("within-classes-needs-classes")
         self.within_classes = within_classes
         self.inner_steps = steps(inner_steps)
         self.related = Related(related_by) if related_by else task.related
         self.bound = partial(BOUNDS[bound], pairs=pairs) if bound == "cs" else BOUNDS[bound]
-        self.hold(debias_weight=debias_weight)
+        self.register_settings(debias_weight=debias_weight)
 
     def shared_information(self, e: Encoded) -> Tensor:
-        """I(h_y, h_b) across the pairs of Ω, as M sees it (Eq. 2)."""
+        """I(h_y, h_b) across the pairs of Ω, estimated by M (Eq. 2)."""
         scores = self.M(self.D_y(e.h), self.D_b(e.h))
         related = self.related(e.b)
         if self.within_classes:
@@ -93,26 +109,21 @@ class Csad(BiasBranched):
         return (
             *self.pretraining(),
             Stage("estimator", (estimator,), c.estimator_epochs, c.rate),
-            # M's optimiser lives on, as in the authors' code.
+            # M's optimizer lives on, as in the authors' code.
             self.debiasing(target, replace(bias, repeat=K), replace(estimator, repeat=K), debias),
         )
 
-    def symptoms(self, stage: str, curves: Mapping[str, Sequence[float]]) -> list[str]:
-        """A target at chance, an estimator that learns nothing, scales that run away."""
-        found = super().symptoms(stage, curves)
+    def diagnose(self, stage: str, curves: Mapping[str, Sequence[float]]) -> list[str]:
+        """Warn of a target at chance, an estimator that learns nothing, and scales that run away."""
+        warnings = super().diagnose(stage, curves)
         if stage == "estimator" and len(curves["estimator"]) > 3:
             start, now = curves["estimator"][0], recent(curves["estimator"])
             if start - now < 0.001 * abs(start):
-                found.append(
-                    "The estimator has learned nothing: raise train.estimator_epochs or train.rate, and check that the "
-                    "bias branch can read the bias (its loss should fall)."
-                )
+                warnings.append(message("estimator-learned-nothing"))
         for name, value in self.M.scales().items():
             start = getattr(self.M, name).start
-            # With means an M that finds nothing more draws its one α to 0: what debiasing is for.
+            # With means, an M that finds nothing any more draws its one α to 0: the aim of debiasing.
             lowest = 0 * start if name == "scale_related" and self.M.scale_other is None else start / 10
             if not bool((value > lowest) & (value < start * 10)):
-                found.append(
-                    f"M's {name} has run tenfold from its start: lower train.rate or raise train.weight_decay."
-                )
-        return found
+                warnings.append(message("scale-ran-away", name=name))
+        return warnings

@@ -1,4 +1,4 @@
-"""Learning from failure (Nam, Cha, Ahn, Lee and Shin, NeurIPS 2020): what a biased net fails at is learned the more."""
+"""Learning from failure (Nam, Cha, Ahn, Lee and Shin, NeurIPS 2020): rows at which a biased net fails count more."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from csad.methods.method import TARGET_BRANCH, Assign, Course, Encoded, Features
 from csad.nets.parts import Nets
 from csad.registry import METHODS
 
-SMALL = 1e-8  # beside the sum of two losses, the authors'
+SMALL = 1e-8  # added to the sum of two losses, the authors'
 NEVER = -1.0  # the mean loss of a row that was in no mini-batch yet
 
 
-def generalised(loss: Tensor, q: Tensor) -> Tensor:
-    """The generalised cross-entropy (1 − p^q) / q, of the cross-entropy −log p (n,): what is sure counts more.
+def generalized_cross_entropy(loss: Tensor, q: Tensor) -> Tensor:
+    """The generalized cross-entropy (1 − p^q) / q from the cross-entropy −log p (n,): sure predictions count more.
 
-    Its gradient is p^q times that of the cross-entropy. The authors' code writes down that gradient, times q.
+    Its gradient is p^q times that of the cross-entropy. The authors' code computes that gradient, times q.
     """
     return -torch.expm1(-q * loss) / q
 
@@ -31,7 +31,14 @@ def generalised(loss: Tensor, q: Tensor) -> Tensor:
 class LearningFromFailure(Method):
     """Learning from failure: rows on which a net that prefers what is easy fails count more. Needs no bias labels.
 
-    That net is F_B, D_B, P_B. A table keeps each training row's own moving average of its loss in either net.
+    That biased net is F_B, D_B, P_B. For each training row a table holds a moving average of its loss in either net.
+
+    Args:
+        task: The shape of x, the target and the biases.
+        nets: Builds the parts.
+        course: How long and how fast to train.
+        gce_power: q of the generalized cross-entropy; the authors' 0.7.
+        memory: α, the share of a row's mean loss that remains at its next mini-batch; the authors' 0.7.
     """
 
     encoder = ("F", "F_B")
@@ -40,7 +47,7 @@ class LearningFromFailure(Method):
     memory: Tensor
     classes: Tensor  # of the training rows
     biased_losses: Tensor  # of the training rows in the biased net …
-    kept_losses: Tensor  # … and in the one that is kept
+    kept_losses: Tensor  # … and in the target branch
 
     def __init__(
         self,
@@ -48,73 +55,73 @@ class LearningFromFailure(Method):
         nets: Nets,
         course: Course,
         *,
-        gce_power: float = 0.7,  # q of the generalised cross-entropy, the authors', as is the next
-        memory: float = 0.7,  # α, how much of a row's mean loss is left when it is met again
+        gce_power: float = 0.7,
+        memory: float = 0.7,
     ) -> None:
         super().__init__(task, nets, course)
         if not isinstance(task.target, Classes):
-            raise InputError("lff learns classes, and the target here holds numbers: put it into bins.")
+            raise InputError("lff-needs-class-target")
         if not 0 < gce_power <= 1:
-            raise InputError(f"gce_power must lie above 0 and at most at 1, not {gce_power}.")
+            raise InputError("gce-power-out-of-range", gce_power=gce_power)
         if not 0 <= memory < 1:
-            raise InputError(f"memory must lie in 0 … 1, and below 1, not {memory}.")
+            raise InputError("memory-out-of-range", memory=memory)
         self.count = task.target.count
         self.F_B, self.D_B, self.P_B = nets.extractor(), nets.branch(), nets.target_head()
-        self.hold(gce_power=gce_power, memory=memory)
-        # As long as there are training rows, which the task does not tell.
+        self.register_settings(gce_power=gce_power, memory=memory)
+        # They get a row for each training row, whose number is not known yet.
         self.register_buffer("classes", torch.zeros(0, dtype=torch.long))
         self.register_buffer("biased_losses", torch.zeros(0))
         self.register_buffer("kept_losses", torch.zeros(0))
 
     def prepare(self, train: Samples, view: Callable[[Tensor], Tensor]) -> None:
-        """The classes of the training rows, none of which was met yet."""
-        # In place: whoever trains holds these very tensors already.
+        """Set the classes of the training rows; none of them was in a mini-batch yet."""
+        # In place: the training already refers to these tensors.
         self.classes.resize_(len(train)).copy_(train.y)
         for losses in (self.biased_losses, self.kept_losses):
             losses.resize_(len(train)).fill_(NEVER)
 
     def encode(self, batch: Batch) -> Features:
-        """h = F(x), and that of the biased net."""
-        x = self.seen(batch.x)
+        """h = F(x), and the h of the biased net."""
+        x = self.mask_input(batch.x)
         return {"h": self.extract(self.F, x), "h_biased": self.extract(self.F_B, x)}
 
-    def each_loss(self, e: Encoded) -> tuple[Tensor, Tensor]:
-        """The cross-entropy of each row (n,), in the biased net and in the one that is kept."""
+    def row_losses(self, e: Encoded) -> tuple[Tensor, Tensor]:
+        """The cross-entropy of each row (n,), in the biased net and in the target branch."""
         outs = self.P_B(self.D_B(e.h["h_biased"])), self.P_y(self.D_y(e.h["h"]))
-        biased, kept = (cross_entropy(out, e.y.long(), reduction="none") for out in outs)
-        return biased, kept
+        biased, target = (cross_entropy(out, e.y.long(), reduction="none") for out in outs)
+        return biased, target
 
     def remember(self, e: Encoded) -> Mapping[str, Tensor]:
-        """The tables after this mini-batch: loss ← α · loss + (1 − α) · the present one, which is taken whole at first.
+        """The tables after this mini-batch: loss ← α · loss + (1 − α) · present loss, at first the present loss alone.
 
-        A row that is in it twice, as one may be that fills it up, counts once.
+        A row that is in the mini-batch twice, to fill it up, counts once.
         """
-        biased, kept = self.each_loss(e)
+        biased, target = self.row_losses(e)
         return {
-            "biased_losses": self._moved(self.biased_losses, e.rows, biased),
-            "kept_losses": self._moved(self.kept_losses, e.rows, kept),
+            "biased_losses": self._updated(self.biased_losses, e.rows, biased),
+            "kept_losses": self._updated(self.kept_losses, e.rows, target),
         }
 
-    def _moved(self, table: Tensor, rows: Tensor, loss: Tensor) -> Tensor:
+    def _updated(self, table: Tensor, rows: Tensor, loss: Tensor) -> Tensor:
         before = table[rows]
         mean = torch.where(before < 0, loss, self.memory * before + (1 - self.memory) * loss)
-        # The largest of those that are alike up to rounding: whichever comes last would be left to chance on a GPU.
+        # The largest of values that are equal up to rounding: on a GPU, which one comes last is left to chance.
         return table.scatter_reduce(0, rows, mean, "amax", include_self=False)
 
     def difficulty(self, e: Encoded) -> Tensor:
         """W = L_B / (L_B + L) of each row (n,), each L its mean loss in a net, divided by the largest of its class."""
-        biased, kept = (self._beside_largest(table, e) for table in (self.biased_losses, self.kept_losses))
-        return biased / (biased + kept + SMALL)
+        biased, target = (self._over_largest(table, e) for table in (self.biased_losses, self.kept_losses))
+        return biased / (biased + target + SMALL)
 
-    def _beside_largest(self, table: Tensor, e: Encoded) -> Tensor:
+    def _over_largest(self, table: Tensor, e: Encoded) -> Tensor:
         of_class = self.classes[:, None] == torch.arange(self.count, device=table.device)
         largest = torch.where(of_class, table[:, None], 0).amax(0)[e.y.long()]
         return table[e.rows] / torch.where(largest > 0, largest, 1)
 
     def loss(self, e: Encoded) -> Tensor:
-        """The biased net's generalised cross-entropy, and W times the other's cross-entropy; means over the rows."""
-        biased, kept = self.each_loss(e)
-        return generalised(biased, self.gce_power).mean() + (self.difficulty(e) * kept).mean()
+        """The biased net's generalized cross-entropy plus W times the other's cross-entropy; means over the rows."""
+        biased, target = self.row_losses(e)
+        return generalized_cross_entropy(biased, self.gce_power).mean() + (self.difficulty(e) * target).mean()
 
     def schedule(self) -> tuple[Stage, ...]:
         """Both nets from the first step on, as in the authors' code."""

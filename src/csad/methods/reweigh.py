@@ -10,15 +10,21 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from csad.data.samples import Samples, Task
-from csad.methods.cells import Cells
 from csad.methods.method import Course, Encoded, Method, Stage
+from csad.methods.pieces.cells import Cells
 from csad.nets.parts import Nets
 from csad.registry import METHODS
 
 
 @METHODS.register("reweigh")
 class Reweigh(Method):
-    """Reweighing: rows are weighed as if target and bias were independent, P(y) P(b) / P(y, b)."""
+    """Reweighing: rows are weighted as if target and bias were independent, by P(y) P(b) / P(y, b).
+
+    Args:
+        task: The shape of x, the target and the biases.
+        nets: Builds the parts.
+        course: How long and how fast to train.
+    """
 
     weights: Tensor  # of the cells (y, b), by number
 
@@ -28,19 +34,19 @@ class Reweigh(Method):
         self.register_buffer("weights", torch.ones(self.cells.count))
 
     def prepare(self, train: Samples, view: Callable[[Tensor], Tensor]) -> None:
-        """Counts the rows whose labels are all known; a cell without rows keeps a weight of 1."""
+        """Count the rows whose labels are all known; a cell without rows keeps a weight of 1."""
         counts = self.cells.counts(train).reshape(self.cells.sizes[0], -1)
         expected = counts.sum(1, keepdim=True) * counts.sum(0) / counts.sum().clamp(min=1)
         self.weights.copy_(torch.where(counts > 0, expected / counts.clamp(min=1), 1).flatten())
 
-    def weighed_loss(self, e: Encoded) -> Tensor:
+    def weighted_loss(self, e: Encoded) -> Tensor:
         """The target's loss, each row times its weight; rows with an unknown bias have a weight of 1."""
         cell = self.cells.of(e.y, e.b)
         weight = torch.where(cell >= 0, self.weights[cell.clamp(min=0)], 1)
         return (weight * cross_entropy(self.P_y(self.D_y(e.h)), e.y.long(), reduction="none")).mean()
 
     def schedule(self) -> tuple[Stage, ...]:
-        """Vanilla's on weighed rows, from the first stage on, which is shared with nobody."""
-        weigh = replace(self.target_update(), loss=self.weighed_loss)
-        pretraining = self.target_stage()._replace(updates=(weigh,), common=False)
-        return pretraining, self.last_stage("continued", (weigh,))
+        """Vanilla's on weighted rows, from the first stage on, which no other run can share."""
+        weighted = replace(self.target_update(), loss=self.weighted_loss)
+        pretraining = self.target_stage()._replace(updates=(weighted,), common=False)
+        return pretraining, self.last_stage("continued", (weighted,))

@@ -6,19 +6,19 @@ import torch
 from torch import Tensor
 
 from csad.data.samples import Batch, Task
-from csad.methods.attack import WorstCase
 from csad.methods.method import Course, Encoded, Features
-from csad.methods.terms import label_loss
+from csad.methods.pieces.attack import WorstCase
+from csad.methods.pieces.terms import label_loss
 from csad.nets.parts import Nets
 from csad.registry import METHODS
 
-START = 0.1  # along each sensitive direction, one way or the other: at x itself the distance of logits has no slope
+START = 0.1  # along each sensitive direction, either way: at x itself the distance of logits has no slope
 
 
 def signs(rows: Tensor, count: int) -> Tensor:
     """1 or −1 (n, count) by row number and coordinate, as if drawn at random; the same in every epoch.
 
-    The authors draw them anew, which a loss may not. Any hash will do; this one multiplies and shifts in 32 bits.
+    The authors draw new ones each time, but a loss may not draw. Any hash will do; this one uses 32 bits.
     """
     mixed = rows[:, None] * count + torch.arange(count, device=rows.device)
     for odd in (0x2C1B3C6D, 0x297A2D39):  # below 2³¹, so that no product leaves 64 bits
@@ -28,7 +28,21 @@ def signs(rows: Tensor, count: int) -> Tensor:
 
 @METHODS.register("sensei")
 class Sensei(WorstCase):
-    """Sensitive set invariance: x, moved at a small fair distance to where its logits change most, is to keep them."""
+    """Sensitive set invariance: logits must stay the same where x, moved by a small fair distance, changes them most.
+
+    Args:
+        task: The shape of x, the target and the biases.
+        nets: Builds the parts.
+        course: How long and how fast to train.
+        debias_weight: ρ, the weight of the distance between logits.
+        epsilon: The fair distance that is held.
+        distance_weight: λ at the start.
+        subspace_steps: Steps of the ascent along the sensitive directions.
+        subspace_rate: Learning rate of that ascent.
+        full_steps: Steps of the ascent in all directions.
+        full_rate: Learning rate of that ascent; 0: a tenth of epsilon.
+        learned: The biases for which a linear probe is trained; none: all.
+    """
 
     debias_weight: Tensor
 
@@ -38,14 +52,14 @@ class Sensei(WorstCase):
         nets: Nets,
         course: Course,
         *,
-        debias_weight: float = 5.0,  # ρ
-        epsilon: float = 0.01,  # the fair distance that is held
-        distance_weight: float = 2.0,  # λ at the start
+        debias_weight: float = 5.0,
+        epsilon: float = 0.01,
+        distance_weight: float = 2.0,
         subspace_steps: int = 50,
         subspace_rate: float = 10.0,
         full_steps: int = 50,
-        full_rate: float = 0.0,  # 0: a tenth of epsilon
-        learned: tuple[str, ...] = (),  # biases with a linear reader; none named: all
+        full_rate: float = 0.0,
+        learned: tuple[str, ...] = (),
     ) -> None:
         super().__init__(
             task,
@@ -59,20 +73,20 @@ class Sensei(WorstCase):
             full_rate=full_rate or epsilon / 10,
             learned=learned,
         )
-        self.hold(debias_weight=debias_weight)
+        self.register_settings(debias_weight=debias_weight)
 
     def encode(self, batch: Batch) -> Features:
-        """F at x, and at the worst case of each row: where its logits are farthest from those of x."""
+        """F at x, and at the worst case of each row, whose logits are farthest from those of x."""
         x = batch.x
         start = START * signs(batch.rows, len(self.directions)).to(x.dtype)
-        with self.at_rest():
+        with self.in_eval_mode():
             with torch.no_grad():
-                own = self.predict(x)
-            x_far, distance = self.far(x, lambda moved: (self.predict(moved) - own).square().sum(), start)
+                logits = self.predict(x)
+            x_far, distance = self.worst_case(x, lambda moved: (self.predict(moved) - logits).square().sum(), start)
         return {"h": self.extract(self.F, x), "h_far": self.extract(self.F, x_far), "distance": distance}
 
     def fair_loss(self, e: Encoded) -> Tensor:
         """The target's loss at x, and ρ times the squared distance of logits between x and its worst case."""
-        own: Tensor = self.P_y(self.D_y(e.h["h"]))
-        apart: Tensor = own - self.P_y(self.D_y(e.h["h_far"]))
-        return label_loss(own, e.y, self.task.target) + self.debias_weight * apart.square().sum(-1).mean()
+        logits: Tensor = self.P_y(self.D_y(e.h["h"]))
+        apart: Tensor = logits - self.P_y(self.D_y(e.h["h_far"]))
+        return label_loss(logits, e.y, self.task.target) + self.debias_weight * apart.square().sum(-1).mean()

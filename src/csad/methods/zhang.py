@@ -1,4 +1,4 @@
-"""Adversarial debiasing (Zhang, Lemoine and Mitchell, AIES 2018), in its form for equalised odds."""
+"""Adversarial debiasing (Zhang, Lemoine and Mitchell, AIES 2018), in its form for equalized odds."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from torch import Tensor, nn
 
 from csad.data.samples import Classes, Number, Task
 from csad.methods.method import TARGET_BRANCH, Course, Encoded, Method, Stage, Update
-from csad.methods.terms import as_inputs, bias_columns, bias_loss, outputs
+from csad.methods.pieces.terms import as_inputs, bias_columns, bias_loss
 from csad.nets.layers import Heads, dense
 from csad.nets.parts import Nets
 from csad.registry import METHODS
 
 
 def off_and_against(target: Tensor, against: Tensor) -> Tensor:
-    """The target's gradient without its part along the adversary's, and the adversary's own, which comes turned round.
+    """The target's gradient without its part along the adversary's, plus the adversary's, which is reversed already.
 
-    With none of the adversary's, as for a debias_weight of 0, it is the target's: the projection goes with the rest.
+    If the adversary's gradient is 0, as for a debias_weight of 0, it is the target's alone, without projection.
     """
     length = torch.linalg.vector_norm(against)
     unit = against / torch.where(length > 0, length, 1)
@@ -26,15 +26,15 @@ def off_and_against(target: Tensor, against: Tensor) -> Tensor:
 
 
 class Adversary(nn.Module):
-    """A: reads biases from a prediction beside the true target, one linear layer for each, on a sharpened softmax."""
+    """A: predicts biases from a prediction and the true target, by one linear layer each on a sharpened softmax."""
 
     def __init__(self, target: Classes | Number, biases: Sequence[Classes | Number]) -> None:
         super().__init__()
         self.target = target
-        size = outputs(target)
+        size = target.outputs
         inputs = size + size * size if isinstance(target, Classes) else 2
         self.c = nn.Parameter(torch.ones(()))  # starts at 1, as in AIF360
-        self.heads = Heads([dense((inputs, outputs(kind))) for kind in biases])
+        self.heads = Heads([dense((inputs, kind.outputs)) for kind in biases])
 
     def inputs(self, out: Tensor, y: Tensor) -> Tensor:
         """s = softmax((1 + |c|) · logits) and s ⊗ y, side by side: for two classes, the paper's s, s · y, s · (1 − y).
@@ -55,9 +55,14 @@ class Adversary(nn.Module):
 
 @METHODS.register("zhang")
 class Zhang(Method):
-    """Adversarial debiasing: the net never helps an adversary that reads the bias from its predictions.
+    """Adversarial debiasing: the net never helps an adversary that predicts the bias from its predictions.
 
-    ``biases`` names those that it works against, none: all of them.
+    Args:
+        task: The shape of x, the target and the biases.
+        nets: Builds the parts.
+        course: How long and how fast to train.
+        debias_weight: α, the weight of the adversary's gradient; AIF360's 0.1.
+        biases: The names of the biases to work against; none: all. (SenSR's code takes gender alone on Adult.)
     """
 
     debias_weight: Tensor
@@ -68,17 +73,17 @@ class Zhang(Method):
         nets: Nets,
         course: Course,
         *,
-        debias_weight: float = 0.1,  # α, AIF360's
-        biases: tuple[str, ...] = (),  # SenSR's code, on Adult: gender alone
+        debias_weight: float = 0.1,
+        biases: tuple[str, ...] = (),
     ) -> None:
         super().__init__(task, nets, course)
         self.columns = bias_columns(task, biases)
         self.kinds = [task.biases[k] for k in self.columns]
         self.A = Adversary(task.target, self.kinds)
-        self.hold(debias_weight=debias_weight)
+        self.register_settings(debias_weight=debias_weight)
 
     def adversary_loss(self, e: Encoded) -> Tensor:
-        """The loss of the bias labels as A reads them, mean over the columns that it reads."""
+        """The loss of A's predictions of the bias labels, mean over the columns that it predicts."""
         outs = self.A(self.P_y(self.D_y(e.h)), e.y)
         return bias_loss(outs, torch.stack([e.b[:, k] for k in self.columns], 1), self.kinds)
 
@@ -87,7 +92,7 @@ class Zhang(Method):
         predict = Update(
             "target",
             moves=TARGET_BRANCH,
-            # Whatever scale the adversary's gradient has, the projection is the same: α may stand here, as a buffer.
+            # The projection does not depend on the scale of the adversary's gradient, so α may be a factor here.
             loss=lambda e: (self.target_loss(e), -self.debias_weight * self.adversary_loss(e)),
             join=off_and_against,
         )

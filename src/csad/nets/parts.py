@@ -13,28 +13,34 @@ from typing import Any
 import torch
 from torch import nn
 
-from csad.errors import InputError, unknown
+from csad.errors import InputError, reason, unknown
 from csad.nets.adapters import LIBRARIES
-from csad.nets.layers import Heads, Own, at_least_one, dense, reason
+from csad.nets.layers import Heads, Own, at_least_one, dense
 from csad.nets.weights import without_files
 from csad.registry import BACKBONES
 
-OwnBackbone = type[nn.Module] | nn.Module  # a class or a module of the user's
+OwnBackbone = type[nn.Module] | nn.Module  # a user's class or module
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """Widths of the parts after F; defaults are the authors' for Colored MNIST. ``backbone`` names F.
+    """F and the widths of the parts after it; defaults are the authors' for Colored MNIST.
 
-    F is a registered name, ``torchvision:NAME``, ``timm:NAME``, or a class or a module of one's own.
+    Args:
+        backbone: F: a registered name, ``torchvision:NAME``, ``timm:NAME``, or your own class or module.
+        branch: Width of D, one linear layer from h to h_y or h_b; 0: no layer, h_y is h.
+        branch_relu: Whether a ReLU follows D; the authors' code has none.
+        head: Widths of the hidden layers of P.
+        estimator: Widths of the layers of M_y and M_b; the supplement prints 64, 32, 32.
+        settings: Settings of the backbone by name.
     """
 
     backbone: str | OwnBackbone = "conv"
-    branch: int = 128  # D: h → h_y and h → h_b, one linear layer; 0: none, h_y is h
-    branch_relu: bool = False  # a ReLU after D: none in the authors' code
-    head: tuple[int, ...] = (64,)  # hidden layers of P
-    estimator: tuple[int, ...] = (128, 64, 64)  # layers of M_y and M_b; the supplement prints 64, 32, 32
-    settings: Mapping[str, Any] = field(default_factory=dict)  # of the backbone
+    branch: int = 128
+    branch_relu: bool = False
+    head: tuple[int, ...] = (64,)
+    estimator: tuple[int, ...] = (128, 64, 64)
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         at_least_one(branch=self.branch or 1, head=self.head, estimator=self.estimator)
@@ -42,7 +48,14 @@ class Sizes:
 
 @dataclass(frozen=True)
 class Nets:
-    """Builds parts for inputs of a shape, a target of ``outputs`` and biases of ``bias_outputs``; each is new."""
+    """Build new parts that fit a task.
+
+    Args:
+        sizes: The backbone and the widths of the parts.
+        shape: Shape of one row of x.
+        outputs: How many numbers P_y gives: one per class, or one for a number.
+        bias_outputs: The same for each bias column.
+    """
 
     sizes: Sizes
     shape: tuple[int, ...]
@@ -76,7 +89,7 @@ class Nets:
         return dense((self.branch_width, *self.sizes.estimator))
 
     def critic(self, labels: int) -> nn.Module:
-        """M of MINE: features of a branch beside so many numbers of labels → one score."""
+        """M of MINE: features of a branch, joined with ``labels`` numbers of the bias labels → one score."""
         return dense((self.branch_width + labels, *self.sizes.estimator, 1))
 
     @property
@@ -86,50 +99,47 @@ class Nets:
 
     @cached_property
     def features(self) -> int:
-        """The width of h, found by encoding two rows of zeros, without disturbing the random numbers."""
+        """The width of h, measured on two rows of zeros without a change to the random state."""
         with torch.random.fork_rng(devices=[]), torch.no_grad(), without_files():
             F = self.extractor().eval()
             try:
                 h = F(torch.zeros(2, *self.shape))
-            except Exception as error:  # a backbone of the user's own may raise anything
-                raise InputError(f"The backbone cannot take x of shape {self.shape}: {reason(error)}.") from error
+            except Exception as error:  # a user's backbone may raise anything
+                raise InputError("backbone-input-shape", shape=self.shape, reason=reason(error)) from error
         if h.ndim != 2 or len(h) != 2 or h.shape[1] == 0:
-            raise InputError(f"The backbone must give one row of features per x, not a shape of {tuple(h.shape)}.")
+            raise InputError("backbone-output-shape", shape=tuple(h.shape))
         return int(h.shape[1])
 
 
 def make_backbone(backbone: str | type[nn.Module], shape: tuple[int, ...], settings: Mapping[str, Any]) -> nn.Module:
-    """F by registered name, as ``library:NAME``, or from a class of one's own.
+    """Build F from a registered name, ``library:NAME`` or a user's class.
 
-    A path to a class is refused here: a name may come from a file, and a file never decides what is imported.
+    The path of a class is refused here: a name may come from a file, and a file never decides what is imported.
     """
     if not isinstance(backbone, str | type):
-        raise InputError(f"A backbone must be a name or a class, not {backbone!r}.")
+        raise InputError("backbone-wrong-type", value=backbone)
     if is_class_path(backbone):
-        raise InputError(
-            f"Of the backbone '{backbone}', which is not csad's, only the name is known: give the class as backbone=, "
-            "or train again."
-        )
+        raise InputError("backbone-class-not-passed", backbone=backbone)
     if isinstance(backbone, str) and ":" not in backbone:
         module: nn.Module = BACKBONES[backbone](shape, **settings)
         return module
     name = backbone if isinstance(backbone, str) else class_path(backbone)
     maker = library_model(backbone) if isinstance(backbone, str) else backbone
     try:
-        own = maker(**settings)
-        return own if isinstance(own, Own) else Own(own)
+        net = maker(**settings)
+        return net if isinstance(net, Own) else Own(net)
     except TypeError as error:
-        raise InputError(f"The backbone '{name}' cannot be made: {reason(error)}.") from error
+        raise InputError("backbone-build-failed", backbone=name, reason=reason(error)) from error
 
 
 def library_model(name: str) -> Callable[..., nn.Module]:
-    """The function that makes the model ``library:NAME``, of one of the libraries that csad has adapters for."""
+    """The function that builds the model ``library:NAME``, for a library that csad has an adapter for."""
     library, _, model = name.partition(":")
     return LIBRARIES[library](model)
 
 
 def is_class_path(name: object) -> bool:
-    """Whether a backbone's name reads as ``package.module:Class``, a class that is not csad's."""
+    """Whether a backbone's name has the form ``package.module:Class``, a class that is not csad's."""
     return isinstance(name, str) and ":" in name and name.partition(":")[0] not in LIBRARIES
 
 
@@ -143,17 +153,14 @@ def own_class(path: str) -> type[nn.Module]:
     place, _, name = path.partition(":")
     try:
         module = importlib.import_module(place)
-    except Exception as error:  # a module of the user's own may raise anything
+    except Exception as error:  # a user's module may raise anything
         why = reason(error)
-        raise InputError(f"The backbone '{path}' cannot be imported ({why}): give package.module:Class.") from error
-    found: Any = module
+        raise InputError("backbone-import-failed", path=path, reason=why) from error
+    backbone: Any = module
     for part in name.split("."):
-        found = getattr(found, part, None)
-    if not callable(found):
+        backbone = getattr(backbone, part, None)
+    if not callable(backbone):
         raise unknown(f"class in {place}", name, (n for n, _ in inspect.getmembers(module, inspect.isclass)))
-    if not isinstance(found, type) or not issubclass(found, nn.Module):
-        raise InputError(
-            f"The backbone '{path}' is not a subclass of torch.nn.Module: give the path of one or, in Python, a module "
-            "as backbone=."
-        )
-    return found
+    if not isinstance(backbone, type) or not issubclass(backbone, nn.Module):
+        raise InputError("backbone-not-module-class", path=path)
+    return backbone

@@ -1,7 +1,1 @@
-"""Numbers for people: plain arrays come in, pictures, plots and one self-contained HTML page go out."""
-
-from __future__ import annotations
-
-from csad.report.page import Contestant, Probe, demo_page
-
-__all__ = ["Contestant", "Probe", "demo_page"]
+"""One self-contained HTML page, and a model card, on runs: verdict, figures, plots and limits."""

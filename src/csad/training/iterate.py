@@ -1,32 +1,33 @@
-"""One mini-batch through all the updates of a stage. What is computed when follows from what each update moves."""
+"""One mini-batch through all the updates of a stage; the parts that each update moves decide what is computed when."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from csad.methods.method import Assign, Encoded, Line, Method, Update, add
-from csad.training.descent import Optimisers
-from csad.training.stack import Runs
+from csad.methods.method import Assign, Encoded, Line, Update, add
+from csad.training.optimizers import Optimizers
+from csad.training.stacking import Runs, set_buffers
 
 Source = Callable[[bool], Encoded]  # gives the mini-batch encoded, with gradient or without
 
 
 def iterate(
-    runs: Runs, lines: Sequence[Line], own: Source, fresh: Source, optimisers: Optimisers, rate: Tensor
+    runs: Runs, lines: Sequence[Line], main: Source, fresh: Source, optimizers: Optimizers, rate: Tensor
 ) -> dict[str, Tensor]:
-    """The losses by update, of one run or of each, after all have moved their parts once, or ``repeat`` times.
+    """Run all lines in order, each ``repeat`` times; return the loss of each update, for one run or for each.
 
-    h is encoded again only after an encoder part has moved. Updates that move none see the same h without gradient; the
-    next one that does takes the gradient of that very h, so a CSAD iteration runs F forward twice, not 22 times.
+    h is encoded again only after a part of the encoder has moved. Updates that move no such part see the same h without
+    gradient; the next one that does takes the gradient of that same h. So a CSAD iteration runs F forward twice, not 22
+    times.
     """
     losses: dict[str, Tensor] = {}
     shared: Encoded | None = None
     for position, line in enumerate(lines):
-        moving = moves_encoder(runs.method, line)
+        moving = runs.method.moves_encoder(line)
         for _ in range(line.repeat):
             if isinstance(line, Assign) and line.batch == "none":
                 assign(runs, line)
@@ -35,25 +36,20 @@ def iterate(
                 e = fresh(moving)
             else:
                 if shared is None:
-                    shared = own(any(moves_encoder(runs.method, later) for later in lines[position:]))
+                    shared = main(any(map(runs.method.moves_encoder, lines[position:])))
                 e = shared if moving else without_gradient(shared)
             if isinstance(line, Assign):
                 assign(runs, line, e)
             else:
-                losses[line.name] = descend(runs, line, e, optimisers, rate)
+                losses[line.name] = descend(runs, line, e, optimizers, rate)
             if moving:
                 shared = None
     return losses
 
 
-def moves_encoder(method: Method, line: Line) -> bool:
-    """Whether h is stale after this line."""
-    return any(part in method.encoder for part in line.moves)
-
-
-def descend(runs: Runs, update: Update, e: Encoded, optimisers: Optimisers, rate: Tensor) -> Tensor:
-    """The loss before the step that is taken here: gradients for the moved weights only, joined, one step per part."""
-    movers = [optimisers.of(part, update.optimiser) for part in update.moves]
+def descend(runs: Runs, update: Update, e: Encoded, optimizers: Optimizers, rate: Tensor) -> Tensor:
+    """Take one step per moved part, on the joined gradients of its weights alone; return the loss before it."""
+    movers = [optimizers.of(part, update.optimizer) for part in update.moves]
     movers = [mover for mover in movers if mover.weights]  # a frozen backbone has none
     weights = [w for mover in movers for w in mover.weights]
     value = runs.call(update.loss, e)
@@ -61,7 +57,7 @@ def descend(runs: Runs, update: Update, e: Encoded, optimisers: Optimisers, rate
     total = add(*(term.detach() for term in terms))
     if not weights:
         return total
-    each = [
+    gradients_of_terms = [
         # No run's loss depends on another's weights: the gradient of their sum is the gradient of each.
         torch.autograd.grad(
             term,
@@ -73,7 +69,7 @@ def descend(runs: Runs, update: Update, e: Encoded, optimisers: Optimisers, rate
         )
         for k, term in enumerate(terms)
     ]
-    gradients = [runs.join(update.join, gradient) for gradient in zip(*each, strict=True)]
+    gradients = [runs.join(update.join, gradient) for gradient in zip(*gradients_of_terms, strict=True)]
     if update.pace:
         rate = rate * runs.state[update.pace]
     for mover in movers:
@@ -85,19 +81,12 @@ def descend(runs: Runs, update: Update, e: Encoded, optimisers: Optimisers, rate
 
 @torch.no_grad()
 def assign(runs: Runs, line: Assign, *e: Encoded) -> None:
-    """Sets the buffers that the line gives, in place."""
-    put(runs, runs.call(line.value, *e))
-
-
-@torch.no_grad()
-def put(runs: Runs, values: Mapping[str, Tensor]) -> None:
-    """Sets weights and buffers by name, in place: a recording and an optimiser go on with the same tensors."""
-    for name, value in values.items():
-        runs.state[name].copy_(value)
+    """Set the buffers that the line gives, in place."""
+    set_buffers(runs, runs.call(line.value, *e))
 
 
 def without_gradient(e: Encoded) -> Encoded:
-    """The same values, cut off from F."""
+    """The same values without a gradient to F."""
     return e._replace(h=_detached(e.h))
 
 

@@ -1,1 +1,1 @@
-"""A user's own table, CSV or Parquet: read, its columns understood, prepared and divided."""
+"""Tables in memory, and how they are read: from CSV and Parquet files, and from values that Python passes."""

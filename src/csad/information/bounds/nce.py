@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from csad.information.bounds.masked import ONES, mean, only_with_contrast, sets
-from csad.information.two import Two, two
+from csad.information.walk import Two, two
 from csad.registry import BOUNDS
 
 
@@ -15,13 +15,19 @@ def nce(scores: Tensor, related: Tensor, scale: Two = ONES) -> Tensor:
     """InfoNCE: mean over related (i, j) of α s_ij − log of the mean of exp(α s) over j and the row's others, in nats.
 
     A related pair competes with the pairs of its row that are not related, never with other related ones.
+
+    Args:
+        scores: Scores (N, N) between every h_y and every h_b.
+        related: Ω (N, N), the related pairs: True or 1 for related, False or 0 for not, −1 for a pair that does not
+            count.
+        scale: α for related pairs and α for the others.
     """
     positive, negative = both = sets(related)
     a_related, a_other = two(scale, scores)
-    own = a_related * scores
+    attraction = a_related * scores
     others = (a_other * scores).masked_fill(~negative, -torch.inf)
-    # A row without others has nothing to compete with: −inf there would give NaN gradients, so it is kept finite.
+    # A row without others has no competitor: −inf would give NaN gradients there, so the row stays finite.
     lonely = ~negative.any(-1, keepdim=True)
     rivals = torch.logsumexp(others.masked_fill(lonely, 0), -1, keepdim=True).masked_fill(lonely, -torch.inf)
-    field = torch.logaddexp(own, rivals) - torch.log1p(negative.sum(-1, keepdim=True).to(scores.dtype))
-    return only_with_contrast(mean(own - field, positive), both)
+    field = torch.logaddexp(attraction, rivals) - torch.log1p(negative.sum(-1, keepdim=True).to(scores.dtype))
+    return only_with_contrast(mean(attraction - field, positive), both)

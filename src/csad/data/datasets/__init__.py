@@ -1,0 +1,1 @@
+"""The data sets that csad knows by name, one file each."""

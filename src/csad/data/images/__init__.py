@@ -1,0 +1,1 @@
+"""Pictures as arrays: reading, decoding and the cache of decoded pictures."""

@@ -1,1 +1,0 @@
-"""Whole runs: settings, one TOML file per task, run folders, the demonstration."""

@@ -1,1 +1,0 @@
-"""What an audit reads and where it is kept: any model, any labels, a run."""

@@ -1,1 +1,0 @@
-"""λ chosen on validation rows by a named rule."""

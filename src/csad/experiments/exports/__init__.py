@@ -1,1 +1,0 @@
-"""A run as a file of another program: the target branch alone."""

@@ -1,0 +1,1 @@
+"""Plots as inline SVG, without a plotting package."""

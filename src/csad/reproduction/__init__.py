@@ -1,0 +1,1 @@
+"""The paper's tables, reproduced from one command each."""

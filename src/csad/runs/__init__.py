@@ -1,0 +1,1 @@
+"""One run, from settings to metrics, in a folder from which it can resume."""
