@@ -126,7 +126,7 @@ class AuditRows:
         return len(self.target.values)
 
     def probed(self, settings: AuditSettings) -> Integers:
-        """The rows that probes see: all, or as many as the settings allow, whole persons of whom some bias is known."""
+        """The rows for the probes: all, or whole persons with a known bias, as many as the settings allow."""
         if len(self) <= settings.most_rows:
             return np.arange(len(self))
         rows = np.flatnonzero(np.any([bias.known() for bias in self.biases], axis=0))

@@ -42,8 +42,8 @@ class Estimator(nn.Module):
         M_y: The net for h_y.
         M_b: The net for h_b.
         similarity: Compares their outputs.
-        sharpness: τ, where it starts.
-        scale: α, where it starts.
+        sharpness: The initial value of τ.
+        scale: The initial value of α.
         two_scales: Whether related pairs and others have an α each, as in the authors' code; the paper has one.
     """
 

@@ -43,8 +43,8 @@ class Csad(BiasBranched):
         kind: The similarity: ``joint``, ``content`` or ``structure``.
         form: ``authors`` for the similarity of the authors' code, ``paper`` for the printed equations.
         walk_on: c, the paper's: the probability that the random walk continues.
-        sharpness: τ, the paper's, where it starts.
-        scale: α, the paper's, where it starts.
+        sharpness: The initial value of τ; the default is the paper's.
+        scale: The initial value of α; the default is the paper's.
     """
 
     starts = ("sharpness", "scale")  # where M's scales start

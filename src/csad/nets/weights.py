@@ -63,7 +63,7 @@ def read_weights(path: str) -> dict[str, Tensor]:
         raise InputError("weights-file-missing", file=path)
     try:
         tensors = _safetensors(file) if file.suffix == ".safetensors" else _pickled(file)
-    except (UnpicklingError, LookupError) as error:  # its own message says nothing, or how to load it all the same
+    except (UnpicklingError, LookupError) as error:  # its message would advise to unpickle the file
         raise InputError("weights-file-unsafe", file=path) from error
     except Exception as error:  # a broken file may raise anything
         raise InputError("weights-unreadable", file=path, reason=reason(error)) from error

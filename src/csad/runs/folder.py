@@ -184,7 +184,7 @@ class Folder:
         write_whole(self.result, json.dumps(result, indent=2) + "\n")
 
     def rename_stale_reports(self) -> str:
-        """Rename reports on the weights from before the run goes on; the sentence that says so, or nothing."""
+        """Rename reports that describe the weights before training resumed; return a notice, or an empty text."""
         renamed = []
         for name in REPORTS:
             path = self.path / name
